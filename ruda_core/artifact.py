@@ -1,0 +1,216 @@
+"""Frozen facts that pass from the compile column to the run column."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+Mode = Literal["checked", "validate", "unchecked"]
+SlotKind = Literal["count", "zero", "length", "shape", "stride", "offset", "scalar", "program"]
+
+_SLOT_CODES = {"i32": "i", "u32": "I", "f32": "f", "i64": "q", "u64": "Q", "f64": "d"}
+
+
+def _triple(value: object, what: str) -> tuple[int, int, int]:
+    items = (value,) if isinstance(value, int) else tuple(value)  # type: ignore[arg-type]  # refused below
+    if not 1 <= len(items) <= 3:
+        raise ValueError(f"{what} has 1 to 3 axes, not {len(items)}")
+    padded = tuple(int(i) for i in items) + (1,) * (3 - len(items))
+    return padded[0], padded[1], padded[2]
+
+
+@dataclass(frozen=True, slots=True)
+class RudaDim:
+    """Units per workgroup, x fastest."""
+
+    x: int
+    y: int = 1
+    z: int = 1
+
+    def __iter__(self) -> Any:
+        return iter((self.x, self.y, self.z))
+
+    @property
+    def units(self) -> int:
+        """Units of one workgroup."""
+        return self.x * self.y * self.z
+
+    @staticmethod
+    def of(value: object) -> RudaDim:
+        """From an int, a tuple of 1 to 3 ints, or a RudaDim."""
+        return value if isinstance(value, RudaDim) else RudaDim(*_triple(value, "a workgroup dim"))
+
+
+@dataclass(frozen=True, slots=True)
+class RudaCount:
+    """Workgroups of a launch, x fastest; zero on any axis makes the launch a no-op."""
+
+    x: int
+    y: int = 1
+    z: int = 1
+
+    def __iter__(self) -> Any:
+        return iter((self.x, self.y, self.z))
+
+    @staticmethod
+    def of(value: object) -> RudaCount:
+        """From an int, a tuple of 1 to 3 ints, or a RudaCount."""
+        return value if isinstance(value, RudaCount) else RudaCount(*_triple(value, "a workgroup count"))
+
+    @staticmethod
+    def cover(units: int | Iterable[int], dim: int | Iterable[int] | RudaDim) -> RudaCount:
+        """The count that covers `units` (an int, or x first) with workgroups of `dim`, rounded up."""
+        wanted = _triple(units, "units")
+        sizes = tuple(RudaDim.of(dim))
+        return RudaCount(*(-(-n // d) for n, d in zip(wanted, sizes, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One hidden or visible scalar in the parameter block."""
+
+    kind: SlotKind
+    dtype: str
+    """i32, u32, f32, i64, u64 or f64; narrower scalars travel widened (f16, bf16 as f32; i8 as i32 …)."""
+    name: str = ""
+    """The array or scalar parameter that the slot is about."""
+    axis: int = 0
+
+    @property
+    def field(self) -> str:
+        """A name for the slot that is unique in its block and an identifier in every target."""
+        if self.kind == "scalar":
+            return f"s_{self.name}"
+        return f"{self.kind}_{self.name}_{self.axis}" if self.name else f"{self.kind}_{self.axis}"
+
+    @property
+    def nbytes(self) -> int:
+        return struct.calcsize("=" + _SLOT_CODES[self.dtype])
+
+
+@dataclass(frozen=True)
+class ParameterLayout:
+    """The parameter block: 8-byte slots first, then 4-byte slots, padded to 16 bytes."""
+
+    slots: tuple[Slot, ...]
+
+    @staticmethod
+    def of(slots: Iterable[Slot]) -> ParameterLayout:
+        """The layout of these slots, sorted so that each is aligned; the order is otherwise kept."""
+        return ParameterLayout(tuple(sorted(slots, key=lambda slot: -slot.nbytes)))
+
+    @cached_property
+    def format(self) -> str:
+        """For `struct.pack`: one code a slot in order, then the padding."""
+        codes = "<" + "".join(_SLOT_CODES[slot.dtype] for slot in self.slots)
+        return codes + f"{-struct.calcsize(codes) % 16}x"
+
+    @cached_property
+    def nbytes(self) -> int:
+        return struct.calcsize(self.format)
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Byte offset of each slot."""
+        out, at = [], 0
+        for slot in self.slots:
+            out.append(at)
+            at += slot.nbytes
+        return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class BindingSpec:
+    """One buffer that a launch binds; several array parameters share it when their storage overlaps."""
+
+    name: str
+    dtype: str
+    """Element dtype as the target sees it (emulated storage: u32)."""
+    arrays: tuple[str, ...]
+    """Parameters behind it, in parameter order; empty for the fault record of validate mode."""
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place that validate mode can report."""
+
+    file: str
+    line: int
+    array: str | None
+    """None: an assert."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarParam:
+    """A scalar parameter as the user declared it."""
+
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayParam:
+    """An array or tensor parameter as the user declared it."""
+
+    name: str
+    dtype: str
+    """Scalar dtype of its elements."""
+    lanes: int = 1
+    rank: int | None = None
+    """None: an `Array`, one-dimensional and contiguous; else a `Tensor` of this rank."""
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """A kernel ready for a driver: text in the target's language, or an opaque program, and all facts of it."""
+
+    name: str
+    """The user's name for the kernel."""
+    entry: str
+    """The entry point's name in the text."""
+    dialect: str
+    text: str
+    layout: ParameterLayout
+    bindings: tuple[BindingSpec, ...]
+    params: tuple[ScalarParam | ArrayParam, ...]
+    """Run-time parameters in the user's order."""
+    dim: tuple[int, int, int]
+    mode: Mode
+    shared_memory: int = 0
+    """Bytes of workgroup memory."""
+    spread: bool = False
+    """A one-dimensional count is folded over the axes; the kernel finds its linear position itself."""
+    sites: tuple[Site, ...] = ()
+    options: tuple[str, ...] = ()
+    """Options for the target's compiler, part of the cache key."""
+    file: str = "<unknown>"
+    line: int = 0
+    digest: str = ""
+    """Full-length digest of all that the compiled code depends on; the key of every cache."""
+    program: Any = field(default=None, compare=False, repr=False)
+    """For a driver that takes IR instead of text."""
+
+    @property
+    def location(self) -> str:
+        """`name (file:line)`, as errors name a kernel."""
+        return f"{self.name} ({self.file}:{self.line})"
+
+
+__all__ = [
+    "ArrayParam",
+    "BindingSpec",
+    "KernelSource",
+    "Mode",
+    "ParameterLayout",
+    "RudaCount",
+    "RudaDim",
+    "ScalarParam",
+    "Site",
+    "Slot",
+]
