@@ -1,0 +1,1 @@
+"""The intermediate representation: what the frontend makes, passes change and dialects render."""
