@@ -166,6 +166,20 @@ class ArrayParam:
     """None: an `Array`, one-dimensional and contiguous; else a `Tensor` of this rank."""
 
 
+@dataclass(frozen=True, slots=True)
+class VariantFacts:
+    """What a launch's arguments let the compiler assume beyond their types."""
+
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Array parameters whose storage is one allocation, two or more names each."""
+    equal_lengths: tuple[tuple[str, ...], ...] = ()
+    """Array parameters of equal length, two or more names each."""
+    index64: bool = False
+    """Positions or lengths do not fit 32 bits."""
+    spread: bool = False
+    """A one-dimensional count is folded over the axes."""
+
+
 @dataclass(frozen=True)
 class KernelSource:
     """A kernel ready for a driver: text in the target's language, or an opaque program, and all facts of it."""
@@ -213,4 +227,5 @@ __all__ = [
     "ScalarParam",
     "Site",
     "Slot",
+    "VariantFacts",
 ]
