@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ruda_core.settings import in_use
+
 _MAGIC = b"RUDACACHE1\n"
 _HEADER = len(_MAGIC) + 32
 _STALE_SECONDS = 3600.0
@@ -273,4 +275,25 @@ def open_cache(folder: Path | None, limit: int = DEFAULT_LIMIT) -> Cache:
     return MemoryCache(reason=reason)
 
 
-__all__ = ["ByteStore", "Cache", "CacheUsage", "DiskCache", "MemoryCache", "default_folder", "open_cache"]
+_shared: list[Cache] = []
+_shared_lock = threading.Lock()
+
+
+def shared_cache() -> Cache:
+    """This process's cache, where the settings say; opened at the first call."""
+    with _shared_lock:
+        if not _shared:
+            _shared.append(open_cache(in_use().cache_dir))
+        return _shared[0]
+
+
+__all__ = [
+    "ByteStore",
+    "Cache",
+    "CacheUsage",
+    "DiskCache",
+    "MemoryCache",
+    "default_folder",
+    "open_cache",
+    "shared_cache",
+]

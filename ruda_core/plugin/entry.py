@@ -1,0 +1,78 @@
+"""What a plugin says about a backend, and what ruda says back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ruda_core.capabilities import Device
+from ruda_core.errors import ConfigError
+
+API_VERSION = 1
+"""Version of the plugin API: the hooks, BackendEntry, Driver, ComputeServer and the dialect classes."""
+
+Status = Literal["available", "unavailable", "broken", "incompatible", "disabled", "conflict"]
+Standing = Literal["ordinary", "processor", "last"]
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendEntry:
+    """One backend. Everything heavy is named as "package.module:object" and imported when needed.
+
+    Raises ConfigError for a name or path that cannot be one.
+    """
+
+    name: str
+    """What users write: `ruda.client("name")`. Lower case."""
+    api_version: int
+    """The `ruda_core.plugin.API_VERSION` that the backend was written for."""
+    probe: str
+    """A function without arguments that gives the list of `DeviceInfo` on this machine. It opens no
+    device; it raises BackendUnavailable, with the command that mends it, where something is missing."""
+    driver: str | None = None
+    """The Driver class; None only with `runtime`."""
+    dialect: str | None = None
+    """The dialect class that renders kernels; None for a driver that takes the IR itself."""
+    runtime: str | None = None
+    """A Runtime subclass of the backend's own, instead of the stock one over `driver`."""
+    server: str | None = None
+    """A ComputeServer class of the backend's own, instead of the stock DriverServer."""
+    priority: int = 0
+    """Between devices of one kind the higher one is chosen by `ruda.client()`."""
+    standing: Standing = "ordinary"
+    """"processor": made for this machine's processor, chosen before software OpenCL and Vulkan.
+    "last": chosen when there is nothing else."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise ConfigError(f"{self.name!r} cannot name a backend: lower-case letters, digits, - and _")
+        for field in ("probe", "driver", "dialect", "runtime", "server"):
+            path = getattr(self, field)
+            if path is not None and not (isinstance(path, str) and _PATH.fullmatch(path)):
+                raise ConfigError(f"backend {self.name!r}: {field} is 'package.module:object', not {path!r}")
+        if self.driver is None and self.runtime is None:
+            raise ConfigError(f"backend {self.name!r} names neither a driver nor a runtime")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendInfo:
+    """One registered entry as `ruda.backends()` shows it."""
+
+    name: str
+    distribution: str
+    """The installed distribution that registers it."""
+    version: str
+    api_version: int | None
+    """None: the plugin failed before it could say."""
+    status: Status
+    reason: str = ""
+    """Why it is not available, and what to do."""
+    devices: tuple[Device, ...] = ()
+
+
+PIP_COMMANDS = {name: f"pip install ruda-{name}" for name in ("cuda", "opencl", "wgpu", "cpu")}
+"""What brings the backends that are known by name."""

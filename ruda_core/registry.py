@@ -1,0 +1,208 @@
+"""The registry: one server for each device and server type, and the doors that users come in by."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ruda_core.artifact import KernelSource
+from ruda_core.capabilities import Device
+from ruda_core.errors import BackendError, BackendUnavailable, ServerAlreadyRegistered, ServerNotRegistered
+from ruda_core.plugin.catalog import CATALOG
+from ruda_core.plugin.entry import BackendInfo
+from ruda_core.runtime import Runtime
+from ruda_core.settings import in_use
+
+if TYPE_CHECKING:
+    from ruda_core.client import ComputeClient
+    from ruda_core.server import ComputeServer
+
+Key = tuple[str, int, int, type[Any]]
+"""Backend, type id, index, server class."""
+
+
+class _Slot:
+    """The place of one server; its lock is held while the server starts, and no other."""
+
+    __slots__ = ("lock", "server")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.server: ComputeServer | None = None
+
+
+class Registry:
+    """Servers by key. A slow or failing start keeps nobody waiting but those who ask for the same key."""
+
+    def __init__(self, registered: Callable[[Device, ComputeServer], None]) -> None:
+        """`registered(device, server)` is called after each registration, with no lock of the registry's own held."""
+        self._registered = registered
+        self._lock = threading.Lock()
+        self._slots: dict[Key, _Slot] = {}
+
+    def after_fork(self) -> None:
+        """In a forked child: locks that another thread of the parent held would never open."""
+        self._lock = threading.Lock()
+        for slot in self._slots.values():
+            slot.lock = threading.RLock()
+
+    def _slot(self, device: Device, server_type: type[Any]) -> _Slot:
+        key = (device.backend, device.type_id, device.index, server_type)
+        with self._lock:
+            return self._slots.setdefault(key, _Slot())
+
+    def obtain(self, runtime: type[Runtime], device: Device) -> ComputeServer:
+        """The server of the runtime's own type, started if there is none. A failed start can be tried again."""
+        slot = self._slot(device, runtime.Server)
+        server = slot.server
+        if server is not None:
+            return server
+        with slot.lock:
+            if slot.server is not None:
+                return slot.server
+            server = slot.server = runtime.create_server(device)
+        self._registered(device, server)
+        return server
+
+    def add(self, device: Device, server: ComputeServer) -> None:
+        """Register a server. Raises ServerAlreadyRegistered when its type already serves the device."""
+        slot = self._slot(device, type(server))
+        with slot.lock:
+            if slot.server is not None:
+                raise ServerAlreadyRegistered(
+                    f"{device} already has a {type(server).__name__}: take a client of it with "
+                    "ComputeClient.load(device), or of the runtime with Runtime.client(device)"
+                )
+            slot.server = server
+        self._registered(device, server)
+
+    def find(self, device: Device, server_type: type[Any]) -> ComputeServer:
+        """The registered server. Raises ServerNotRegistered."""
+        server = self._slot(device, server_type).server
+        if server is None:
+            raise ServerNotRegistered(
+                f"{device} has no {server_type.__name__} yet: ruda.client({str(device)!r}) starts the "
+                "backend's own, ComputeClient.init(device, server) registers one"
+            )
+        return server
+
+
+def _notify(hook: str, **arguments: Any) -> None:
+    """Call a hook of every plugin; one that fails is reported and keeps nothing from working."""
+    try:
+        getattr(CATALOG.hooks, hook)(**arguments)
+    except Exception:  # a plugin's hook can raise anything
+        import logging
+
+        logging.getLogger("ruda").warning("a plugin failed in %s", hook, exc_info=True)
+
+
+def _server_registered(device: Device, server: ComputeServer) -> None:
+    _notify("ruda_server_registered", device=device, server=server)
+
+
+def _kernel_compiled(kernel: KernelSource, device: Device, seconds: float) -> None:
+    _notify("ruda_kernel_compiled", kernel=kernel, device=device, seconds=seconds)
+
+
+REGISTRY = Registry(_server_registered)
+Runtime.servers = REGISTRY
+Runtime.compiled = staticmethod(_kernel_compiled)
+
+
+def _after_fork() -> None:
+    REGISTRY.after_fork()
+    CATALOG.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def backends() -> list[BackendInfo]:
+    """Every registered backend with its status, reason and devices; never raises because of a plugin."""
+    _log_as_set()
+    return CATALOG.infos()
+
+
+def devices(backend: str | None = None) -> list[Device]:
+    """The usable devices, the best first; those of one backend by index.
+
+    Raises the BackendError that says why a backend that was asked for by name cannot be used.
+    """
+    _log_as_set()
+    return CATALOG.ranked_devices() if backend is None else list(CATALOG.named(backend).devices())
+
+
+def runtime(backend: str) -> type[Runtime]:
+    """The Runtime class of a backend. Raises the BackendError that says why it cannot be used."""
+    _log_as_set()
+    return CATALOG.named(backend).runtime()
+
+
+def client(device: Device | str | None = None) -> ComputeClient:
+    """A client of a device: a `Device`, "cuda", "cuda:1", or the best there is.
+
+    Without a device, `RUDA_DEVICE` decides, else the first of `devices()` that opens. What is asked
+    for by name raises the BackendError that says why it cannot be used.
+    """
+    wanted = device if device is not None else in_use().device
+    if wanted is None:
+        return _best_client()
+    asked = Device.parse(wanted) if isinstance(wanted, str) else wanted
+    return runtime(asked.backend).client(asked)
+
+
+def _best_client() -> ComputeClient:
+    failures: list[BackendError] = []
+    for candidate in devices():
+        try:
+            return runtime(candidate.backend).client(candidate)
+        except BackendError as error:
+            failures.append(error)
+    reasons = [str(error) for error in failures] or [f"{info.name}: {info.reason}" for info in backends()]
+    raise BackendUnavailable(
+        f"no device can be used; `ruda doctor` says what is missing ({'; '.join(reasons)})"
+    ) from (failures[0] if failures else None)
+
+
+def init(device: Device, server: ComputeServer) -> ComputeClient:
+    """Register `server` for `device` and give a client of it; see `ComputeClient.init`."""
+    from ruda_core.client import ComputeClient
+
+    owner = runtime(device.backend)
+    REGISTRY.add(owner.resolve(device), server)
+    return ComputeClient(server, owner)
+
+
+def load(device: Device, server_type: type[ComputeServer] | None = None) -> ComputeClient:
+    """A client of a server that is registered; see `ComputeClient.load`."""
+    from ruda_core.client import ComputeClient
+
+    owner = runtime(device.backend)
+    return ComputeClient(REGISTRY.find(owner.resolve(device), server_type or owner.Server), owner)
+
+
+_log_set: list[str] = []
+
+
+def _log_as_set() -> None:
+    """Give the logger "ruda" the level that the settings name, once."""
+    level = in_use().log
+    if level is None or _log_set:
+        return
+    _log_set.append(level)
+    import logging
+
+    logger = logging.getLogger("ruda")
+    if level == "off":
+        logger.disabled = True
+        return
+    logger.setLevel(level.upper())
+    if not logging.getLogger().handlers:
+        logger.addHandler(logging.StreamHandler())
+
+
+__all__ = ["REGISTRY", "Registry", "backends", "client", "devices", "init", "load", "runtime"]
