@@ -47,7 +47,7 @@ class CLikeRenderer:
     """Head of an endless loop."""
     once: ClassVar[tuple[str, str]]
     """Head and tail of a body that `break` leaves."""
-    barriers: ClassVar[Mapping[str, str]]
+    barriers: ClassVar[Mapping[str, str]] = {}
     """Scope -> statement."""
 
     def __init__(self, function: ir.Function, layout: ParameterLayout, entry: str) -> None:
@@ -132,6 +132,11 @@ class CLikeRenderer:
     def masked_store(self, array: ir.Array, index: str, shift: str, mask: int, value: str) -> None:
         """Hook: write the loop that replaces some bits of a u32 word."""
         raise NotImplementedError
+
+    def barrier(self, scope: str) -> str:
+        """Hook: the statement that waits; by default from the table."""
+        statement = self.barriers.get(scope)
+        return statement if statement is not None else self.refuse(f"a {scope} barrier")
 
     def subgroup_call(self, op: str, args: list[str], value_type: ValueType) -> str:
         """Hook: a subgroup operation."""
@@ -445,8 +450,7 @@ class CLikeRenderer:
         self._inside_loop("continue")
 
     def stmt_Barrier(self, s: ir.Barrier) -> None:
-        statement = self.barriers.get(s.scope)
-        self.w.line(statement if statement is not None else self.refuse(f"a {s.scope} barrier"))
+        self.w.line(self.barrier(s.scope))
 
     def stmt_Subgroup(self, s: ir.Subgroup) -> None:
         self.let(s.symbol, self.subgroup_call(s.op, [self.expr(a) for a in s.args], s.symbol.type))
