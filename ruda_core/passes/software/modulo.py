@@ -1,0 +1,107 @@
+"""`//` and `%` of floats by long division of the significands: exact for every pair of operands.
+
+The quotient is the floor of the exact quotient, rounded once to the dtype; from 2**31 (f64: 2**63) on
+it is the target's own division. The remainder is exact before the divisor is added to give it the
+divisor's sign, which rounds as NumPy does.
+"""
+
+from __future__ import annotations
+
+from ruda_core.dtypes import f32, i32, i64, unsigned
+from ruda_core.passes.software.convert import is_nan
+from ruda_core.passes.software.expr import Scope, Value
+from ruda_core.passes.software.whole import (
+    copysign,
+    fraction_bits,
+    infinity_bits,
+    magnitude_bits,
+)
+
+
+def power_of_two(exponent: Value, x: Value) -> Value:
+    """2**exponent in the dtype of `x`; the result is a normal number. `exponent` is i32, for f64 i64."""
+    bias = 127 if x.dtype is f32 else 1023
+    return ((exponent + bias) << fraction_bits(x.dtype)).bits(x.dtype)
+
+
+def _unpack(x: Value) -> tuple[Value, Value]:
+    """Significand (unsigned) and biased exponent (at least 1) of |x|."""
+    fraction = fraction_bits(x.dtype)
+    bits = magnitude_bits(x)
+    field = bits >> fraction
+    low = bits & ((1 << fraction) - 1)
+    normal = field.ne(0)
+    return normal.where(low | (1 << fraction), low), normal.where(field, 1)
+
+
+def _divided(s: Scope, a: Value, d: Value) -> tuple[Value, Value]:
+    """Quotient (modulo its width) and remainder of the magnitudes, the remainder as a float."""
+    word = unsigned(a.dtype)
+    signed = i32 if word.bits == 32 else i64
+    fraction = fraction_bits(a.dtype)
+    step = word.bits - fraction - 1
+    ma, ea = _unpack(a)
+    md, ed = _unpack(d)
+    md = md.eq(0).where(1, md)
+    below = ea < ed
+    first = below.where(0, ma.quo(md))
+    quotient, rest = s.variable(first, "quotient"), s.variable(ma - first * md, "rest")
+    left = s.variable(below.where(0, ea - ed), "left")
+    with s.loop():
+        n = left.get()
+        s.stop_if(n.eq(0))
+        k = (n < step).where(n, step)
+        t = rest.get() << k
+        digit = t.quo(md)
+        rest.set(t - digit * md)
+        quotient.set((quotient.get() << k) + digit)
+        left.set(n - k)
+    bias = (127 if a.dtype is f32 else 1023) + fraction
+    exponent = ed.to(signed) - bias
+    half = exponent >> 1
+    scaled = rest.get().to(a.dtype) * power_of_two(half, a) * power_of_two(exponent - half, a)
+    return quotient.get(), below.where(magnitude_bits(a).bits(a.dtype), scaled)
+
+
+def _undefined(a: Value, d: Value) -> Value:
+    """Where the remainder is NaN: a NaN operand, an infinite dividend, a zero divisor."""
+    infinity = infinity_bits(a.dtype)
+    return is_nan(d) | (magnitude_bits(a) >= infinity) | magnitude_bits(d).eq(0)
+
+
+def _signs_differ(a: Value, d: Value) -> Value:
+    word = unsigned(a.dtype)
+    return ((a.bits(word) ^ d.bits(word)) >> word.bits - 1).ne(0)
+
+
+def remainder(a: Value, d: Value) -> Value:
+    """`a % d` with the sign of `d`."""
+    s = a.scope
+    _, rest = _divided(s, a, d)
+    nothing = magnitude_bits(rest).eq(0)
+    adjusted = _signs_differ(a, d).where(copysign(rest, a) + d, copysign(rest, a))
+    result = nothing.where(copysign(rest, d), adjusted)
+    return _undefined(a, d).where(s.opaque(a.dtype, float("nan")), result)
+
+
+def floor_quotient(a: Value, d: Value) -> Value:
+    """`a // d`: the floor of the exact quotient; by zero what division gives."""
+    s = a.scope
+    word = unsigned(a.dtype)
+    quotient, rest = _divided(s, a, d)
+    differ = _signs_differ(a, d)
+    up = differ & magnitude_bits(rest).ne(0)
+    near = a / magnitude_bits(d).eq(0).where(1, d)
+    large = magnitude_bits(near) >= ((word.bits - 1) + (127 if a.dtype is f32 else 1023)) << fraction_bits(
+        a.dtype
+    )
+    whole = up.where(quotient + 1, quotient).to(a.dtype)
+    whole = differ.where(-whole, whole)
+    zero = magnitude_bits(d).eq(0)
+    infinite = s.opaque(a.dtype, float("inf"))
+    by_zero = (
+        magnitude_bits(a).eq(0).where(s.opaque(a.dtype, float("nan")), differ.where(-infinite, infinite))
+    )
+    result = large.where(near, whole)
+    nan = is_nan(d) | is_nan(a) | (~zero & (magnitude_bits(a) >= infinity_bits(a.dtype)))
+    return nan.where(s.opaque(a.dtype, float("nan")), zero.where(by_zero, result))
