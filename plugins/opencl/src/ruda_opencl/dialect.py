@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 
 from ruda_core.capabilities import ATOMIC_OPS, Target
@@ -78,7 +77,7 @@ def target_with(
 class OpenCLRenderer(CRenderer):
     """One kernel in OpenCL C."""
 
-    types: Mapping[str, str] = {  # noqa: RUF012 - a table, see the base
+    types = {
         "bool": "bool",
         "i8": "char",
         "u8": "uchar",
@@ -93,9 +92,13 @@ class OpenCLRenderer(CRenderer):
     }
     functions = FUNCTIONS
     builtins = {
-        "native_workgroup_pos": tuple(f"(uint)get_group_id({axis})" for axis in range(3)),
-        "native_workgroup_count": tuple(f"(uint)get_num_groups({axis})" for axis in range(3)),
-        "unit_pos": tuple(f"(uint)get_local_id({axis})" for axis in range(3)),
+        "native_workgroup_pos": ("(uint)get_group_id(0)", "(uint)get_group_id(1)", "(uint)get_group_id(2)"),
+        "native_workgroup_count": (
+            "(uint)get_num_groups(0)",
+            "(uint)get_num_groups(1)",
+            "(uint)get_num_groups(2)",
+        ),
+        "unit_pos": ("(uint)get_local_id(0)", "(uint)get_local_id(1)", "(uint)get_local_id(2)"),
     }
     barriers = {"workgroup": "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"}
 

@@ -266,5 +266,5 @@ def make(kernel, queue, dim, site, translated):
         "Error": cl.Error,
     }
     exec(text, scope)
-    made = _made[buffers, has_parameters] = scope["make"]
-    return made
+    _made[buffers, has_parameters] = scope["make"]
+    return _made[buffers, has_parameters]
