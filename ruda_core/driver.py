@@ -119,7 +119,7 @@ class Driver(ABC):
         """Give idle storage back. By default dropping the last reference does it."""
 
     def host_memory(self, nbytes: int) -> np.ndarray[Any, Any] | None:
-        """Page-locked uint8 memory of `nbytes`, freed with its last reference; None: ordinary memory is as good."""
+        """Page-locked uint8 memory, freed with its last reference; None: ordinary memory is as good."""
         return None
 
     # Order -------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Driver(ABC):
 
     @abstractmethod
     def read(self, queue: Any, storage: Any, offset: int, out: memoryview) -> Pending:
-        """Copy bytes from storage to `out`, which the server keeps alive until complete. Submits; does not wait."""
+        """Copy bytes from storage to `out`, which the server keeps alive. Submits; does not wait."""
 
     def read_now(self, queue: Any, storage: Any, offset: int, out: memoryview) -> None:
         """The same, waiting; in place where the device can map memory."""
@@ -184,6 +184,11 @@ class Driver(ABC):
     @abstractmethod
     def launcher(self, program: Any, queue: Any) -> LaunchFunction:
         """The function that launches `program` on `queue`; made once for each pair."""
+
+    def graph(self, queue: Any, enqueue: Callable[[], None]) -> Callable[[], None] | None:
+        """Record what `enqueue()` launches on `queue` instead of running it, and give a function that
+        enqueues all of it again at once. None: not offered, the server launches one by one."""
+        return None
 
     # Interchange and end -----------------------------------------------------------------------
 

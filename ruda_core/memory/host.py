@@ -95,4 +95,4 @@ def host_view(data: Any) -> memoryview:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     flat = np.ascontiguousarray(array).reshape(-1)
-    return memoryview(flat.view(np.uint8)) if flat.size else memoryview(b"")
+    return flat.view(np.uint8).data if flat.size else memoryview(b"")

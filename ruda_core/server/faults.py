@@ -114,7 +114,7 @@ class FaultRecords:
         queue = record.queue
         with queue.lock:
             record.dirty = False
-            pending = self._driver.read(queue.native, record.storage, 0, memoryview(host))
+            pending = self._driver.read(queue.native, record.storage, 0, host.data)
             if self._driver.traits.writes_overtake:
                 self._driver.flush(queue.native)
             self._driver.write(queue.native, record.storage, 0, _ZEROS)

@@ -109,9 +109,13 @@ class Future(Generic[T]):
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
 
+        def wake() -> None:
+            if not waiter.done():
+                waiter.set_result(None)
+
         def fire() -> None:
             try:
-                loop.call_soon_threadsafe(lambda: waiter.done() or waiter.set_result(None))
+                loop.call_soon_threadsafe(wake)
             except RuntimeError:  # the loop was closed meanwhile: nobody waits
                 pass
 

@@ -31,8 +31,8 @@ class LaunchTable(dict["Program", LaunchFunction]):
         return function
 
 
-class RefusingTable(LaunchTable):
-    """The table of a queue that cannot be used any more: every look-up raises."""
+class RaisingTable(LaunchTable):
+    """A table whose every look-up raises: of a queue that cannot be used, or whose launches go another way."""
 
     __slots__ = ("_refuse",)
 
@@ -43,16 +43,44 @@ class RefusingTable(LaunchTable):
         self._refuse()
 
 
+class Diverted(Exception):  # noqa: N818  # no error: the launch takes the server's own path instead
+    """Raised by the table of a queue that is being captured."""
+
+
+def _divert() -> NoReturn:
+    raise Diverted
+
+
+DIVERTING = RaisingTable(_divert)
+
+
 class Queue:
     """One native queue; many stream ids may share it. `lock` is held through every enqueue."""
 
-    __slots__ = ("event", "event_seq", "free", "index", "lock", "native", "seq", "slots", "waited")
+    __slots__ = (
+        "base",
+        "event",
+        "event_seq",
+        "free",
+        "index",
+        "live",
+        "lock",
+        "native",
+        "seq",
+        "slots",
+        "waited",
+    )
 
-    def __init__(self, index: int, native: Any, slots: LaunchTable) -> None:
+    def __init__(self, index: int, native: Any, base: LaunchTable) -> None:
         self.index = index
         self.native = native
         self.lock: Any = threading.RLock()
-        self.slots = slots
+        self.base = base
+        """The driver's own functions."""
+        self.live: LaunchTable = base
+        """These, or what a trace made of them."""
+        self.slots: LaunchTable = base
+        """What launches look up: `live`, or a table that raises."""
         self.seq = 0
         """Number of enqueues so far."""
         self.event: Any = None

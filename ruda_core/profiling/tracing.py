@@ -1,0 +1,39 @@
+"""`with ruda.trace(path, client):`"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from typing import Protocol
+
+from ruda_core.profiling.export import chrome_trace
+from ruda_core.profiling.recorder import Recorder
+
+
+class Traceable(Protocol):
+    """A client, as this module sees it."""
+
+    def begin_trace(self) -> Recorder:
+        """Start recording all launches and transfers of the client's device."""
+
+    def end_trace(self, recorder: Recorder) -> None:
+        """Stop recording."""
+
+
+@contextmanager
+def trace(path: str | PathLike[str], client: Traceable) -> Iterator[Recorder]:
+    """Record every launch and transfer of the client's device and write a Chrome trace to `path`.
+
+    Submission, execution and transfer of each queue are tracks of their own. Launches are not
+    waited for; leaving waits for those that are still running. The file is written even if the
+    block raises.
+    """
+    recorder = client.begin_trace()
+    try:
+        yield recorder
+    finally:
+        client.end_trace(recorder)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(chrome_trace(recorder.finish()), file)
