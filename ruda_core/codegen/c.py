@@ -7,15 +7,19 @@ unsigned operands. Vectors are each dialect's own.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
+from ruda_core.artifact import ParameterLayout
 from ruda_core.codegen.clike import OPERATORS, CLikeRenderer
+from ruda_core.codegen.writer import bare
 from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, f32, f64, u32, u64
 from ruda_core.ir import nodes as ir
 
+_LITERAL = re.compile(r"\d+u?L*")
 _WRAPPING = frozenset({"+", "-", "*", "shl"})
 
 _BF16 = """\
@@ -39,6 +43,11 @@ class CRenderer(CLikeRenderer):
     memory_types: ClassVar[Mapping[str, str]] = {"f16": "ushort", "bf16": "ushort", "bool": "uchar"}
     """Scalar dtype -> its type in memory, where it is not the one in registers."""
 
+    def __init__(self, function: ir.Function, layout: ParameterLayout, entry: str) -> None:
+        super().__init__(function, layout, entry)
+        self.words: dict[str, str] = {}
+        """Signed text -> the unsigned expression that it was converted from."""
+
     # Storage --------------------------------------------------------------------------------------
 
     def memory_type(self, element: ValueType) -> str:
@@ -52,7 +61,7 @@ class CRenderer(CLikeRenderer):
             return self.load_vector(array, element, index, value_type)
         if element is f16 and value_type is f32:
             return self.load_f16(array, index)
-        place = f"{self.memory(array)}[{index}]"
+        place = f"{self.memory(array)}[{bare(index)}]"
         if element is bf16 and value_type is f32:
             return self.bitcast(f32, u32, f"((uint){place} << 16)")
         return place if element == value_type else self.convert(value_type, element, place)
@@ -67,7 +76,7 @@ class CRenderer(CLikeRenderer):
             value = f"ruda_bf16({value})"
         elif element != value_type:
             value = self.convert(element, value_type, value)
-        return f"{self.memory(array)}[{index}] = {value};"
+        return f"{self.memory(array)}[{bare(index)}] = {bare(value)};"
 
     def load_vector(self, array: ir.Array, element: VecType, index: str, value_type: ValueType) -> str:
         """Hook: a vector element."""
@@ -105,7 +114,7 @@ class CRenderer(CLikeRenderer):
 
     def declare(self, name: str, value_type: ValueType, value: str | None, *, mutable: bool) -> str:
         head = f"{'' if mutable else 'const '}{self.type_name(value_type)} {name}"
-        return head if value is None else f"{head} = {_bare(value)}"
+        return head if value is None else f"{head} = {bare(value)}"
 
     def constant(self, dtype: DType, value: int | float | bool) -> str:
         if dtype.kind == "bool":
@@ -127,7 +136,8 @@ class CRenderer(CLikeRenderer):
         if dtype is f64:
             text = repr(value)
         elif dtype is f32:
-            text = f"{str(np.float32(value)) if '.' in str(np.float32(value)) else value!r}f"
+            short = str(np.float32(value))
+            text = f"{short if '.' in short else repr(value)}f"
         else:
             return self.convert(dtype, f32, self._float(f32, value))
         return f"({text})" if text.startswith("-") else text
@@ -157,9 +167,20 @@ class CRenderer(CLikeRenderer):
         name = self.type_name(value_type)
         if op not in _WRAPPING:
             return f"(({name})({a} {symbol} {b}))"
-        word = self.types["u64" if value_type.bits == 64 else "u32"]
-        right = b if op == "shl" else f"({word}){b}"
-        return f"(({name})(({word}){a} {symbol} {right}))"
+        wide = value_type.bits == 64
+        word = self.types["u64" if wide else "u32"]
+        right = b if op == "shl" else self._unsigned(word, b)
+        inner = f"({self._unsigned(word, a)} {symbol} {right})"
+        text = f"(({name}){inner})"
+        if value_type.bits >= 32:
+            self.words[text] = inner
+        return text
+
+    def _unsigned(self, word: str, text: str) -> str:
+        """`text`, a signed value, as the unsigned word; what was made from one is not converted twice."""
+        if _LITERAL.fullmatch(text):
+            return text if "u" in text else text.replace("L", "") + "u" + "L" * text.count("L")
+        return self.words.get(text) or f"({word}){text}"
 
     def negation(self, value_type: ValueType, a: str) -> str:
         if value_type.is_float:
@@ -182,15 +203,3 @@ class CRenderer(CLikeRenderer):
             self.w.line(f"const uint found = {found};")
             self.w.line("if (found == seen) { break; }")
             self.w.line("seen = found;")
-
-
-def _bare(text: str) -> str:
-    """`text` without the brackets that enclose all of it."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    depth = 0
-    for position, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return text[1:-1] if position == len(text) - 1 else text
-    return text

@@ -11,7 +11,7 @@ from typing import ClassVar, NoReturn
 
 from ruda_core.artifact import ParameterLayout, SlotKind
 from ruda_core.codegen.scopes import atomic_arrays, declarations
-from ruda_core.codegen.writer import Names, Writer, identifier
+from ruda_core.codegen.writer import Names, Writer, bare, identifier
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType, u32, unsigned
 from ruda_core.ir import build
 from ruda_core.ir import nodes as ir
@@ -42,7 +42,7 @@ class CLikeRenderer:
     functions: ClassVar[Mapping[str, str]]
     """"fn:dtype" or "fn:kind" -> a template over the arguments, such as "fmin({0}, {1})"."""
     builtins: ClassVar[Mapping[str, tuple[str, str, str]]]
-    """Native position or size -> u32 expressions by axis."""
+    """Native position or size -> expressions by axis, of the type that `native` converts from."""
     forever: ClassVar[str]
     """Head of an endless loop."""
     once: ClassVar[tuple[str, str]]
@@ -145,6 +145,10 @@ class CLikeRenderer:
     def operation(self, op: str, value_type: ValueType, a: str, b: str) -> str:
         """Hook: an arithmetic operator; by default infix."""
         return f"({a} {OPERATORS.get(op, op)} {b})"
+
+    def native(self, value_type: ValueType, text: str) -> str:
+        """Hook: a builtin of the table as a value of `value_type`; by default the table's are u32."""
+        return self.convert(value_type, u32, text)
 
     def negation(self, value_type: ValueType, a: str) -> str:
         """Hook: unary minus."""
@@ -258,7 +262,7 @@ class CLikeRenderer:
         by_axis = self.builtins.get(e.name)
         if by_axis is None or e.axis is None:
             self.refuse(f"the builtin {e.name}, axis {e.axis}")
-        return self.convert(e.type, u32, by_axis[e.axis]) if e.type is not u32 else by_axis[e.axis]
+        return self.native(e.type, by_axis[e.axis])
 
     def expr_Unary(self, e: ir.Unary) -> str:
         a = self.expr(e.a)
@@ -343,7 +347,7 @@ class CLikeRenderer:
         if s in self._declarations.with_value:
             self.w.line(self.declare(name, s.symbol.type, value, mutable=True) + ";")
         else:
-            self.w.line(f"{name} = {value};")
+            self.w.line(f"{name} = {bare(value)};")
 
     def stmt_Load(self, s: ir.Load) -> None:
         value = self.load(s.array, self._index(s), s.symbol.type)
@@ -379,7 +383,7 @@ class CLikeRenderer:
             self.masked_store(s.array, index, shift, s.mask, value)
 
     def stmt_If(self, s: ir.If) -> None:
-        with self.w.braces(f"if ({self.expr(s.cond)})"):
+        with self.w.braces(f"if ({bare(self.expr(s.cond))})"):
             self.body(s.then)
         if s.orelse:
             with self.w.braces("else"):
@@ -466,7 +470,7 @@ class CLikeRenderer:
         self._leaves.pop()
 
     def _where(self, check: ir.Expr | None) -> AbstractContextManager[None]:
-        return nullcontext() if check is None else self.w.braces(f"if ({self.expr(check)})")
+        return nullcontext() if check is None else self.w.braces(f"if ({bare(self.expr(check))})")
 
     def _index(self, s: ir.Load | ir.Store | ir.Atomic) -> str:
         if len(s.index) != 1:

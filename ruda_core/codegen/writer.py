@@ -72,3 +72,15 @@ class Names:
     def _stem(name: str) -> str:
         stem = identifier(name).strip("_")
         return stem if stem and stem[0].isalpha() else f"v{stem}"
+
+
+def bare(text: str) -> str:
+    """`text` without the brackets that enclose all of it."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:-1] if position == len(text) - 1 else text
+    return text

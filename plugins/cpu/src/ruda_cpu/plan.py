@@ -101,7 +101,11 @@ class _Builder:
             elif self.once_for_group(stmt):
                 out.append(Once(stmt))  # before the region at hand: it depends on nothing that regions change
                 self.group.add(stmt.symbol)  # type: ignore[attr-defined]  # a Let or Load
-            elif isinstance(stmt, ir.Assign) and stmt.symbol in self.mutable or isinstance(stmt, (ir.Break, ir.Continue, ir.Leave)):
+            elif (
+                isinstance(stmt, ir.Assign)
+                and stmt.symbol in self.mutable
+                or isinstance(stmt, (ir.Break, ir.Continue, ir.Leave))
+            ):
                 end_region()
                 out.append(Once(stmt))
             elif isinstance(stmt, (ir.If, ir.Loop, ir.For, ir.Block)) and self.must_stay_outside(stmt):

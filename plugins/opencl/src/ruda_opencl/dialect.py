@@ -7,7 +7,8 @@ from types import MappingProxyType
 from ruda_core.capabilities import ATOMIC_OPS, Target
 from ruda_core.codegen import CLikeDialect, CRenderer, native_math
 from ruda_core.codegen.scopes import used_dtypes
-from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, u32, unsigned, vec
+from ruda_core.codegen.writer import bare
+from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, i32, u32, unsigned, vec
 from ruda_core.ir import nodes as ir
 
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
@@ -92,13 +93,9 @@ class OpenCLRenderer(CRenderer):
     }
     functions = FUNCTIONS
     builtins = {
-        "native_workgroup_pos": ("(uint)get_group_id(0)", "(uint)get_group_id(1)", "(uint)get_group_id(2)"),
-        "native_workgroup_count": (
-            "(uint)get_num_groups(0)",
-            "(uint)get_num_groups(1)",
-            "(uint)get_num_groups(2)",
-        ),
-        "unit_pos": ("(uint)get_local_id(0)", "(uint)get_local_id(1)", "(uint)get_local_id(2)"),
+        "native_workgroup_pos": ("get_group_id(0)", "get_group_id(1)", "get_group_id(2)"),
+        "native_workgroup_count": ("get_num_groups(0)", "get_num_groups(1)", "get_num_groups(2)"),
+        "unit_pos": ("get_local_id(0)", "get_local_id(1)", "get_local_id(2)"),
     }
     barriers = {"workgroup": "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"}
 
@@ -162,7 +159,7 @@ class OpenCLRenderer(CRenderer):
         if lanes == 3:
             value = f"vload3({index}, {self.memory(array)})"
         else:
-            value = f"{self._pointer(array, memory)}[{index}]"
+            value = f"{self._pointer(array, memory)}[{bare(index)}]"
         if element.scalar is bf16:
             return f"as_float{lanes}(convert_uint{lanes}({value}) << 16)"
         return self.convert(value_type, element, value)
@@ -182,16 +179,22 @@ class OpenCLRenderer(CRenderer):
             value = self.convert(element, value_type, value)
         if lanes == 3:
             return f"vstore3({value}, {index}, {self.memory(array)});"
-        return f"{self._pointer(array, memory)}[{index}] = {value};"
+        return f"{self._pointer(array, memory)}[{bare(index)}] = {value};"
 
     def atomic_call(self, op: str, array: ir.Array, index: str, args: list[str]) -> str:
         element = self.stored(array)
-        place = f"{self.memory(array)}[{index}]"
+        place = f"{self.memory(array)}[{bare(index)}]"
         if op in ("load", "store"):
             whole = f"*(volatile {_SPACES[array.space]} {self.type_name(element)} *)&{place}"
             return whole if op == "load" else f"{whole} = {args[0]}"
         prefix = "atom_" if element.bits == 64 else "atomic_"
         return f"{prefix}{_ATOMICS.get(op, op)}({', '.join([f'&{place}', *args])})"
+
+    def native(self, value_type: ValueType, text: str) -> str:
+        cast = f"(({self.type_name(value_type)}){text})"
+        if value_type is i32:
+            self.words[cast] = f"(uint){text}"
+        return cast
 
     # Values ---------------------------------------------------------------------------------------
 

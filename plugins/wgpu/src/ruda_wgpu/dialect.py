@@ -13,6 +13,7 @@ import numpy as np
 from ruda_core.capabilities import ATOMIC_OPS, Target
 from ruda_core.codegen import CLikeDialect, CLikeRenderer, native_math
 from ruda_core.codegen.scopes import used_dtypes
+from ruda_core.codegen.writer import bare
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType, f32, u32, u64, vec
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import walk
@@ -189,15 +190,15 @@ class WGSLRenderer(CLikeRenderer):
         return self._write(array, index, value)
 
     def _read(self, array: ir.Array, index: str) -> str:
-        place = f"{self.memory(array)}[{index}]"
+        place = f"{self.memory(array)}[{bare(index)}]"
         return f"atomicLoad(&{place})" if self.is_atomic(array) else place
 
     def _write(self, array: ir.Array, index: str, value: str) -> str:
-        place = f"{self.memory(array)}[{index}]"
-        return f"atomicStore(&{place}, {value});" if self.is_atomic(array) else f"{place} = {value};"
+        place = f"{self.memory(array)}[{bare(index)}]"
+        return f"atomicStore(&{place}, {value});" if self.is_atomic(array) else f"{place} = {bare(value)};"
 
     def atomic_call(self, op: str, array: ir.Array, index: str, args: list[str]) -> str:
-        place = f"&{self.memory(array)}[{index}]"
+        place = f"&{self.memory(array)}[{bare(index)}]"
         if op == "compare_exchange":
             return self._compare_exchange(self.stored(array), place, *args)
         return f"atomic{op.capitalize()}({', '.join([place, *args])})"
@@ -215,7 +216,7 @@ class WGSLRenderer(CLikeRenderer):
 
     def masked_store(self, array: ir.Array, index: str, shift: str, mask: int, value: str) -> None:
         """A loop of compare-exchanges: concurrent stores to other bits of the word are kept."""
-        place = f"&{self.memory(array)}[{index}]"
+        place = f"&{self.memory(array)}[{bare(index)}]"
         self.w.line(f"var seen = atomicLoad({place});")
         with self.w.braces(self.forever):
             self.w.line(f"let wanted = (seen & ~({mask}u << {shift})) | (({value} & {mask}u) << {shift});")
@@ -230,7 +231,7 @@ class WGSLRenderer(CLikeRenderer):
 
     def declare(self, name: str, value_type: ValueType, value: str | None, *, mutable: bool) -> str:
         head = f"{'var' if mutable else 'let'} {name}: {self.type_name(value_type)}"
-        return head if value is None else f"{head} = {value}"
+        return head if value is None else f"{head} = {bare(value)}"
 
     def constant(self, dtype: DType, value: int | float | bool) -> str:
         if dtype.kind == "bool":
@@ -241,7 +242,9 @@ class WGSLRenderer(CLikeRenderer):
                 self.refuse(f"the constant {value}")
             text = f"{str(dtype.numpy.type(value)) if dtype is f32 else repr(float(value))}{suffix}"
         elif value == dtype.min and value:
-            return "i32(-2147483648)" if dtype.bits == 32 else f"({int(value) + 1}{suffix} - 1{suffix})"
+            return (
+                "i32(-2147483648)" if dtype.bits == 32 else f"(~{dtype.max}{suffix})"
+            )  # a literal cannot say it
         else:
             text = f"{int(value)}{suffix}"
         return f"({text})" if text.startswith("-") else text

@@ -1,0 +1,59 @@
+"""Frames: whose values are being computed, and how units are laid out in loops and strips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ruda_core.ir import nodes as ir
+from ruda_cpu.writer import Lines, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the units of a group are walked: rows of neighbours along one axis, or all in linear order."""
+
+    axis: int | None
+    """The axis that changes along a row; None: rows hold the whole group and no axis moves evenly."""
+    extent: int
+    """Units of a row."""
+    rows: int
+
+    @staticmethod
+    def of(dim: tuple[int, int, int]) -> Layout:
+        x, y, z = dim
+        units = x * y * z
+        if x == units or x >= 8:
+            return Layout(0, x, y * z)
+        for axis in (1, 2):
+            if dim[axis] == units:
+                return Layout(axis, units, 1)
+        return Layout(None, units, 1)
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """Whose values expressions give: the group's, one unit's, or those of a strip of units at once."""
+
+    kind: Literal["group", "unit", "strip", "first"]
+    """first: the first unit of a row or strip, for addresses."""
+    units: tuple[Value, Value, Value]
+    """`unit_pos` on each axis, i32."""
+    linear: Value
+    """The linear `unit_pos`, i32."""
+    linear64: str
+    """The same (a strip's first unit) as i64."""
+    lane: str = "0"
+    """i64: how far the unit, or the strip's first unit, is from the first one that `first` describes."""
+    first: Frame | None = None
+    """Units: the first one of the row; strips: their first one. Addresses are computed for it."""
+    before: Lines | None = None
+    """Units: straight-line code before the loop over them."""
+    made: dict[ir.Symbol, Value] = field(default_factory=dict)
+    """Values of symbols for the first unit."""
+    mask: str | None = None
+    """Strips: the units that take part; None for all."""
+    some: bool = True
+    """Strips: at least one unit certainly takes part."""
+    group: str | None = None
+    """Metadata of the accesses in a loop whose turns are independent."""

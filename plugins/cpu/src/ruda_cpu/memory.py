@@ -1,0 +1,326 @@
+"""Arrays: where an element is, and how accesses of neighbouring units fall together.
+
+An index that moves evenly from unit to unit is computed for the first unit of a row or strip only; the
+others follow by pointer arithmetic in 64 bits. For every access that is made this gives the same address
+as the index type's own wrapping arithmetic, since what is accessed lies within the array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from ruda_core.dtypes import BY_NAME, DType, i64
+from ruda_core.ir import nodes as ir
+from ruda_core.ir.rewrite import operands
+from ruda_cpu.expressions import Expressions
+from ruda_cpu.frame import Layout
+from ruda_cpu.target import WIDTH
+from ruda_cpu.writer import MEMORY, Value
+
+_RMW = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "exchange": "xchg"}
+_CHOICE = {"min": "slt", "max": "sgt"}
+_STEADY = (ir.Const, ir.Param, ir.Length, ir.Shape, ir.Stride, ir.Offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an access goes."""
+
+    kind: Literal["one", "row", "each"]
+    """one: a pointer; row: a pointer to the first of a strip's neighbours; each: a strip of pointers."""
+    pointer: str
+    dtype: DType
+    """As stored."""
+
+
+class Memory(Expressions):
+    """Addresses and single accesses."""
+
+    layout: Layout
+    pointers: dict[ir.Array, str]
+    elements: dict[ir.Array, DType]
+    strides: dict[ir.Symbol, int | None]
+    """How far symbols bound in the region at hand move from unit to unit."""
+
+    # How a value moves from unit to unit --------------------------------------------------------
+
+    def stride(self, e: ir.Expr) -> int | None:
+        """How much larger the value is for the next unit: 0 for all alike, None for unevenly."""
+        if isinstance(e, _STEADY):
+            return 0
+        if isinstance(e, ir.Builtin):
+            return self._builtin_stride(e)
+        if isinstance(e, ir.Ref):
+            return self._symbol_stride(e.symbol)
+        parts = [self.stride(o) for o in operands(e)]
+        if None in parts:
+            return None
+        if not any(parts):
+            return 0
+        return self._even(e, [p or 0 for p in parts])
+
+    def _even(self, e: ir.Expr, parts: list[int]) -> int | None:
+        if isinstance(e, ir.Unary) and e.op == "-":
+            return -parts[0]
+        if isinstance(e, ir.Cast) and e.type.is_integer and self.is_position(e.a):
+            return parts[0]
+        if not isinstance(e, ir.Binary) or not e.type.is_integer:
+            return None
+        if e.op == "+":
+            return parts[0] + parts[1]
+        if e.op == "-":
+            return parts[0] - parts[1]
+        if e.op == "*" and isinstance(e.b, ir.Const):
+            return parts[0] * int(e.b.value)
+        if e.op == "*" and isinstance(e.a, ir.Const):
+            return parts[1] * int(e.a.value)
+        if e.op == "shl" and isinstance(e.b, ir.Const):
+            return parts[0] << int(e.b.value)
+        return None
+
+    def _builtin_stride(self, e: ir.Builtin) -> int | None:
+        axis = self.layout.axis
+        if e.name == "unit_pos" and e.axis is None:
+            return 1
+        if e.name in ("unit_pos", "absolute_pos"):
+            if e.axis is None:
+                return 1 if axis == 0 else None
+            if axis is None:
+                return None if self.function.dim[e.axis] > 1 else 0
+            return int(axis == e.axis)
+        return 0
+
+    def _symbol_stride(self, symbol: ir.Symbol) -> int | None:
+        if symbol in self.strides:
+            return self.strides[symbol]
+        if symbol in self.plan.group:
+            return 0
+        if self.strip is not None and symbol not in self.strip.symbols:
+            return 0
+        return None
+
+    def note_stride(self, symbol: ir.Symbol, value: ir.Expr) -> None:
+        """Remember how a symbol moves, and in a strip compute it for the first unit as well."""
+        if not symbol.type.is_integer or self.frame.kind == "group":
+            return
+        self.strides[symbol] = stride = self.stride(value)
+        if self.frame.kind == "strip" and stride and self.frame.first is not None:
+            with self.for_first():
+                self.frame.made[symbol] = self.expr(value)
+
+    def is_position(self, e: ir.Expr) -> bool:
+        """True for positions in the launch, which do not wrap."""
+        if isinstance(e, ir.Ref):
+            value = self.plan.lets.get(e.symbol)
+            return value is not None and self.is_position(value)
+        if isinstance(e, ir.Cast):
+            return e.type.is_integer and e.type.bits >= 32 and self.is_position(e.a)
+        if isinstance(e, ir.Builtin):
+            return True
+        if isinstance(e, ir.Binary) and e.op in ("+", "*") and e.type.is_integer:
+            return self._is_start(e.a) and self._is_unit(e.b) or self._is_start(e.b) and self._is_unit(e.a)
+        return False
+
+    def _is_unit(self, e: ir.Expr) -> bool:
+        while isinstance(e, ir.Cast):
+            e = e.a
+        return isinstance(e, ir.Builtin) and e.name == "unit_pos"
+
+    def _is_start(self, e: ir.Expr) -> bool:
+        """`workgroup_pos * dim`."""
+        if not isinstance(e, ir.Binary) or e.op != "*" or not isinstance(e.b, ir.Const):
+            return False
+        pos = e.a
+        while isinstance(pos, ir.Cast):
+            pos = pos.a
+        if not isinstance(pos, ir.Builtin) or not pos.name.endswith("workgroup_pos"):
+            return False
+        size = self.function.units if pos.axis is None else self.function.dim[pos.axis]
+        return e.b.value == size
+
+    @contextmanager
+    def for_first(self) -> Iterator[None]:
+        """Compute for the first unit of the row (before its loop) or of the strip (here)."""
+        outer = self.frame
+        if outer.first is None:
+            yield
+            return
+        self.frame = outer.first
+        try:
+            if outer.before is not None:
+                with self.w.into(outer.before):
+                    yield
+            else:
+                yield
+        finally:
+            self.frame = outer
+
+    # Addresses ---------------------------------------------------------------------------------
+
+    def place(self, array: ir.Array, index: tuple[ir.Expr, ...]) -> Place:
+        """Where `array[index]` is, for the frame at hand; the element need not exist."""
+        (at,) = index
+        base = self.pointers[array]
+        if array.space == "global":
+            at = self._without_offset(at, array)
+        dtype = self.elements[array]
+        stride = self.stride(at)
+        if array.space == "local":
+            return self._local(base, dtype, at, stride)
+        if self.frame.kind == "strip":
+            return self._strip_place(base, dtype, at, stride)
+        if self.frame.kind == "unit" and self.frame.first is not None and stride is not None and stride >= 0:
+            with self.for_first():
+                pointer = self._element(base, dtype, self.index64(self.expr(at)))
+            if stride:
+                far = self.frame.lane if stride == 1 else self.w.ins(f"mul i64 {self.frame.lane}, {stride}")
+                pointer = self._element(pointer, dtype, far)
+            return Place("one", pointer, dtype)
+        return Place("one", self._element(base, dtype, self.index64(self.expr(at), even=False)), dtype)
+
+    def _strip_place(self, base: str, dtype: DType, at: ir.Expr, stride: int | None) -> Place:
+        if stride == 0:
+            value = self.expr(at)
+            if not value.wide:
+                return Place("one", self._element(base, dtype, self.index64(value, even=False)), dtype)
+        if stride == 1:
+            with self.for_first():
+                pointer = self._element(base, dtype, self.index64(self.expr(at)))
+            return Place("row", pointer, dtype)
+        return Place("each", self._elements(base, dtype, self.widen(self.expr(at))), dtype)
+
+    def _local(self, base: str, dtype: DType, at: ir.Expr, stride: int | None) -> Place:
+        """Local arrays lie element by element, units side by side."""
+        units = self.function.units
+        value = self.expr(at)
+        if value.wide:
+            wide = f"<{WIDTH} x i64>"
+            index = self.index64(value, even=False)
+            rows = self.w.ins(f"mul {wide} {index}, splat (i64 {units})")
+            first = self.splat(self.frame.linear64, "i64")
+            iota = ", ".join(f"i64 {k}" for k in range(WIDTH))
+            own = self.w.ins(f"add {wide} {first}, <{iota}>")
+            return Place(
+                "each", self._elements_at(base, dtype, self.w.ins(f"add {wide} {rows}, {own}")), dtype
+            )
+        row = self.w.ins(f"mul i64 {self.index64(value, even=False)}, {units}")
+        pointer = self._element(base, dtype, self.w.ins(f"add i64 {row}, {self.frame.linear64}"))
+        return Place("row" if self.frame.kind == "strip" else "one", pointer, dtype)
+
+    def _without_offset(self, at: ir.Expr, array: ir.Array) -> ir.Expr:
+        """The index without the array's offset in its binding, which the array's pointer has already."""
+        if isinstance(at, ir.Binary) and at.op == "+":
+            if isinstance(at.b, ir.Offset) and at.b.array is array:
+                return at.a
+            if isinstance(at.a, ir.Offset) and at.a.array is array:
+                return at.b
+        minus = ir.Offset(at.type, at.span, array)
+        return ir.Binary(at.type, at.span, "-", at, minus) if self._has_offset(array) else at
+
+    def _has_offset(self, array: ir.Array) -> bool:
+        return ("offset", array.name, 0) in self._slots
+
+    def index64(self, value: Value, *, even: bool = True) -> str:
+        """The index in 64 bits; of an evenly moving one the first may be negative though unsigned."""
+        if value.dtype.bits == 64:
+            return value.text
+        if even or value.dtype.kind == "int":
+            value = value._replace(dtype=BY_NAME[f"i{value.dtype.bits}"])
+        return self.cast(value, i64, raw=True).text
+
+    def _element(self, base: str, dtype: DType, index: str) -> str:
+        return self.w.ins(f"getelementptr {MEMORY[dtype.name]}, ptr {base}, i64 {index}")
+
+    def _elements(self, base: str, dtype: DType, index: Value) -> str:
+        return self._elements_at(base, dtype, self.index64(index, even=False))
+
+    def _elements_at(self, base: str, dtype: DType, index: str) -> str:
+        return self.w.ins(f"getelementptr {MEMORY[dtype.name]}, ptr {base}, <{WIDTH} x i64> {index}")
+
+    # Single accesses ---------------------------------------------------------------------------
+
+    def load_one(self, place: Place, dtype: DType) -> Value:
+        """One element as a value of `dtype`."""
+        stored = place.dtype
+        tag = self.tag() if self.frame.kind == "unit" else ""
+        text = self.w.ins(f"load {MEMORY[stored.name]}, ptr {place.pointer}, align {stored.itemsize}{tag}")
+        return self.cast(self.from_memory(text, stored, False), dtype, raw=True)
+
+    def store_one(self, place: Place, value: Value) -> None:
+        value = self.cast(value, place.dtype, raw=True)
+        tag = self.tag() if self.frame.kind == "unit" else ""
+        t = MEMORY[place.dtype.name]
+        self.w.add(
+            f"store {t} {self.to_memory(value)}, ptr {place.pointer}, align {place.dtype.itemsize}{tag}"
+        )
+
+    def atomic_one(
+        self, op: str, pointer: str, dtype: DType, args: list[Value], *, shared: bool
+    ) -> Value | None:
+        """An atomic operation; the old value. One thread runs a whole group, so shared ones are plain."""
+        t = MEMORY[dtype.name]
+        align = f"align {dtype.itemsize}"
+        if op == "load":
+            order = "" if shared else "monotonic, "
+            kind = "load" if shared else "load atomic"
+            return Value(
+                self.w.ins(
+                    f"{kind} {t}, ptr {pointer} {order}{align}".replace("  ", " ").replace(
+                        f"{pointer} {align}", f"{pointer}, {align}"
+                    )
+                ),
+                dtype,
+            )
+        if op == "store":
+            if shared:
+                self.w.add(f"store {t} {args[0].text}, ptr {pointer}, {align}")
+            else:
+                self.w.add(f"store atomic {t} {args[0].text}, ptr {pointer} monotonic, {align}")
+            return None
+        if shared:
+            return self._plain(op, pointer, dtype, args)
+        if op == "compare_exchange":
+            word = f"i{dtype.bits}"
+            expected, desired = (self.bitcast(a, BY_NAME["u" + word[1:]]).text for a in args)
+            pair = self.w.ins(
+                f"cmpxchg ptr {pointer}, {word} {expected}, {word} {desired} monotonic monotonic, {align}"
+            )
+            old = Value(self.w.ins(f"extractvalue {{ {word}, i1 }} {pair}, 0"), BY_NAME["u" + word[1:]])
+            return self.bitcast(old, dtype)
+        name = self._rmw_name(op, dtype)
+        text = self.w.ins(f"atomicrmw {name} ptr {pointer}, {t} {args[0].text} monotonic, {align}")
+        return Value(text, dtype)
+
+    def _rmw_name(self, op: str, dtype: DType) -> str:
+        if op in ("min", "max"):
+            return op if dtype.kind == "int" else "u" + op
+        return ("f" if dtype.is_float and op in ("add", "sub") else "") + _RMW[op]
+
+    def _plain(self, op: str, pointer: str, dtype: DType, args: list[Value]) -> Value:
+        t, align = MEMORY[dtype.name], f"align {dtype.itemsize}"
+        old = self.w.ins(f"load {t}, ptr {pointer}, {align}")
+        a = args[0].text
+        if op == "exchange":
+            new = a
+        elif op == "compare_exchange":
+            x, y = (self.bitcast(v, BY_NAME[f"u{dtype.bits}"]).text for v in (Value(old, dtype), args[0]))
+            same = self.w.ins(f"icmp eq i{dtype.bits} {x}, {y}")
+            new = self.w.ins(f"select i1 {same}, {t} {args[1].text}, {t} {old}")
+        elif op in _CHOICE:
+            relation = _CHOICE[op] if dtype.kind == "int" else "u" + _CHOICE[op][1:]
+            first = self.w.ins(f"icmp {relation} {t} {old}, {a}")
+            new = self.w.ins(f"select i1 {first}, {t} {old}, {t} {a}")
+        else:
+            name = ("f" if dtype.is_float else "") + _RMW[op]
+            new = self.w.ins(f"{name} {t} {old}, {a}")
+        self.w.add(f"store {t} {new}, ptr {pointer}, {align}")
+        return Value(old, dtype)
+
+    def byte_place(self, s: ir.MaskedStore) -> tuple[Place, Value]:
+        """A store of whole bytes within a word, as a store of its own (little-endian) that no other can lose."""
+        dtype = BY_NAME["u8" if s.mask == 0xFF else "u16"]
+        word = self.place(s.array, (s.index,))
+        return Place(word.kind, word.pointer, dtype), self.expr(s.shift)
