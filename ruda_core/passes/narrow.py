@@ -18,7 +18,7 @@ from ruda_core.dtypes import DType, ValueType, bool_, f32, i32, u32, vec
 from ruda_core.errors import UnsupportedFeature
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
-from ruda_core.ir.rewrite import Rewriter
+from ruda_core.ir.rewrite import Rewriter, map_operands
 from ruda_core.ir.span import Span, error_at
 from ruda_core.passes.software.convert import FROM_BITS, ROUND, TO_BITS
 from ruda_core.passes.software.expr import Scope, Value
@@ -37,8 +37,6 @@ class _Narrow(Rewriter):
     def __init__(self, target: Target) -> None:
         self.target = target
         self.symbols: dict[ir.Symbol, ir.Symbol] = {}
-        self.kinds: dict[int, tuple[ir.Expr, DType]] = {}
-        """By identity of a rewritten node: the node (kept alive) and the dtype it stands for."""
 
     def wide(self, dtype: DType, span: Span | None) -> DType:
         if dtype.name in self.target.arithmetic or dtype is bool_:
@@ -61,13 +59,42 @@ class _Narrow(Rewriter):
             self.symbols[symbol] = known
         return known
 
+    def run(self, function: ir.Function) -> ir.Function:
+        self.arrays = {a: self.array(a) for a in function.arrays}
+        new = super().run(function)
+        return replace(new, arrays=tuple(self.arrays[a] for a in new.arrays))
+
+    def array(self, array: ir.Array) -> ir.Array:
+        """Local and constant arrays hold what registers hold."""
+        if array.space not in ("local", "constant") or array.dtype.scalar.name not in _WIDE:
+            return array
+        return replace(array, dtype=self.type_of(array.dtype, None))
+
     def stmt(self, stmt: ir.Stmt) -> None:
+        array = getattr(stmt, "array", None)
+        if array is not None and self.arrays[array] is not array:
+            stmt = replace(stmt, array=self.arrays[array])  # type: ignore[call-arg]  # accesses have it
         symbol = getattr(stmt, "symbol", None)
+        if isinstance(stmt, ir.Subgroup) and stmt.op.endswith(("sum", "prod")):
+            self.subgroup(stmt)
+            return
         if symbol is not None:
             new = self.symbol(symbol, stmt.span)
             if new is not symbol:
                 stmt = replace(stmt, symbol=new)  # type: ignore[call-arg]  # statements that bind have it
         self.emit(stmt)
+
+    def subgroup(self, stmt: ir.Subgroup) -> None:
+        """A sum or product over units, whose wide result may not fit."""
+        symbol = self.symbol(stmt.symbol, stmt.span)
+        if symbol is stmt.symbol:
+            self.emit(stmt)
+            return
+        wide = ir.Symbol("wide", symbol.type)
+        self.emit(replace(stmt, symbol=wide))
+        scope = Scope(stmt.span)
+        fitted = self.fit(scope.value(b.ref(wide, stmt.span)), stmt.symbol.type.scalar)
+        self.emit(ir.Let(stmt.span, symbol, scope.into(self, fitted)))
 
     def rewrite(self, expr: ir.Expr) -> ir.Expr:
         """Like `map_expr`, but each node is rewritten with its operands' original dtypes at hand."""
@@ -83,19 +110,14 @@ class _Narrow(Rewriter):
                 return self.cast(expr, self.rewrite(expr.a))
             case ir.Bitcast():
                 return self.bitcast(expr, self.rewrite(expr.a))
-        new = self.operands(expr)
+        new = map_operands(expr, self.rewrite)
         if wide == expr.type:
-            return new
+            return new  # type: ignore[no-any-return]  # the node's own class
         new = replace(new, type=wide)
         if not self.leaves_range(expr):
-            return new
+            return new  # type: ignore[no-any-return]  # the node's own class
         scope = Scope(expr.span)
         return scope.into(self, self.fit(scope.value(new), scalar))
-
-    def operands(self, expr: ir.Expr) -> ir.Expr:
-        from ruda_core.ir.rewrite import map_operands
-
-        return map_operands(expr, self.rewrite)  # type: ignore[no-any-return]  # the node's own class
 
     def leaves_range(self, expr: ir.Expr) -> bool:
         """Whether the wide operation may give what the narrow dtype lacks."""

@@ -361,7 +361,6 @@ def _tidy(
     for result in results:
         uses.update(e.symbol for e in (result, *expressions(result)) if isinstance(e, ir.Ref))
     pending: dict[ir.Symbol, tuple[ir.Let, int]] = {}
-    depths: dict[int, int] = {}
 
     def place(expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Ref) and expr.symbol in pending:
