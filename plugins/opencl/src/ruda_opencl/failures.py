@@ -12,7 +12,9 @@ from ruda_core.errors import DeviceLost, ServerError
 _LOST = frozenset({"DEVICE_NOT_AVAILABLE", "INVALID_COMMAND_QUEUE", "INVALID_CONTEXT"})
 _ILLEGAL_ACCESS = -9999
 """NVIDIA's code for an access outside every allocation."""
-_NO_MEMORY = frozenset({"MEM_OBJECT_ALLOCATION_FAILURE", "OUT_OF_RESOURCES", "OUT_OF_HOST_MEMORY"})
+_NO_MEMORY = frozenset(
+    {"MEM_OBJECT_ALLOCATION_FAILURE", "OUT_OF_RESOURCES", "OUT_OF_HOST_MEMORY", "INVALID_BUFFER_SIZE"}
+)
 
 
 def _status(error: cl.Error) -> str:

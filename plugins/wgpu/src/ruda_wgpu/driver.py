@@ -60,6 +60,9 @@ class WgpuDriver(Driver):
     # Memory and order -----------------------------------------------------------------------------
 
     def allocate(self, nbytes: int) -> wgpu.GPUBuffer:
+        limit = self._device.limits["max-buffer-size"]
+        if nbytes > limit:
+            raise MemoryError(f"{nbytes} bytes on {self.properties.name}: a buffer has at most {limit}")
         mapped = _USES.MAP_READ | _USES.MAP_WRITE if self._in_place else 0
         try:
             return self._device.create_buffer(
