@@ -168,6 +168,11 @@ def _best_client() -> ComputeClient:
     ) from (failures[0] if failures else None)
 
 
+def dialect_named(name: str) -> Any:
+    """The dialect of this name, or of the backend of this name; needs no device. Raises BackendNotFound."""
+    return CATALOG.dialect(name)
+
+
 def init(device: Device, server: ComputeServer) -> ComputeClient:
     """Register `server` for `device` and give a client of it; see `ComputeClient.init`."""
     from ruda_core.client import ComputeClient
@@ -205,4 +210,14 @@ def _log_as_set() -> None:
         logger.addHandler(logging.StreamHandler())
 
 
-__all__ = ["REGISTRY", "Registry", "backends", "client", "devices", "init", "load", "runtime"]
+__all__ = [
+    "REGISTRY",
+    "Registry",
+    "backends",
+    "client",
+    "devices",
+    "dialect_named",
+    "init",
+    "load",
+    "runtime",
+]

@@ -11,8 +11,8 @@ import sys
 from typing import Any
 
 from ruda_core.errors import RudaError
-from ruda_core.plugin.backend import Backend
 from ruda_core.plugin.catalog import CATALOG
+from ruda_core.registry import client
 
 _BYTES = bytes(range(256)) * 5
 
@@ -34,16 +34,14 @@ def examined(name: str, distribution: str) -> dict[str, Any]:
     """Status, reason and devices of one claim; every device that it has is opened."""
     (backend,) = [b for b in CATALOG.backends() if (b.name, b.claim.distribution) == (name, distribution)]
     info = backend.info()
-    devices = [
-        {"device": str(d), "name": d.name, "kind": d.kind, **_tried(backend, d.index)} for d in info.devices
-    ]
+    devices = [{"device": str(d), "name": d.name, "kind": d.kind, **_tried(str(d))} for d in info.devices]
     return {"status": info.status, "reason": info.reason, "devices": devices}
 
 
-def _tried(backend: Backend, index: int) -> dict[str, Any]:
+def _tried(device: str) -> dict[str, Any]:
     try:
-        client = backend.runtime().client(index)
-        if bytes(client.read_one(client.create_from_slice(_BYTES))) != _BYTES:
+        opened = client(device)
+        if bytes(opened.read_one(opened.create_from_slice(_BYTES))) != _BYTES:
             return {"ok": False, "problem": "bytes came back changed"}
     except KeyboardInterrupt:
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 from ruda_core.capabilities import Device
 from ruda_core.errors import (
@@ -144,6 +145,24 @@ class Backend:
             ) from error
         own.attach(entry.name, self, owner=self.claim.owner)
         return own
+
+    def dialect(self) -> Any:
+        """A new dialect of the backend's, whether this machine has devices or not; None where it takes IR.
+
+        Raises BackendError for a backend that the settings or the rules leave out, or that does not import.
+        """
+        if self._settled is not None:
+            raise self._settled.error(self.name)
+        entry = self.claim.entry
+        if entry is None or entry.dialect is None:
+            return None
+        try:
+            return load_object(entry.dialect)()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a plugin's module can raise anything
+            failure = Failure("broken", f"{self.claim.owner} failed to load ({one_line(error)})", error)
+            raise failure.error(self.name) from error
 
     def info(self) -> BackendInfo:
         """What `ruda.backends()` shows; never raises because of the plugin."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from typing import Any
 
 import pluggy
 
 from ruda_core.capabilities import Device
-from ruda_core.errors import BackendNotFound
+from ruda_core.errors import BackendError, BackendNotFound
 from ruda_core.plugin.backend import Backend, Failure
 from ruda_core.plugin.discovery import BY_HAND, CORE, Claim, discover, normalized, one_line
 from ruda_core.plugin.entry import API_VERSION, PIP_COMMANDS, BackendEntry, BackendInfo
@@ -108,6 +109,29 @@ class Catalog:
             f"{b.claim.owner} failed to load ({one_line(b.claim.cause)})" for b in failed if b.claim.cause
         ]
         return "; ".join(parts)
+
+    def dialect(self, name: str) -> Any:
+        """The dialect of this name ("wgsl"), or that of the backend of this name ("wgpu"); needs no device.
+
+        Raises BackendNotFound, listing the dialects there are, or why the backend of this name does not load.
+        """
+        there: dict[str, Any] = {}
+        for backend in self.backends():
+            try:
+                dialect = backend.dialect()
+            except BackendError:
+                if backend.name == name:
+                    raise
+                continue
+            if dialect is not None:
+                there.setdefault(dialect.name, dialect)
+                there.setdefault(backend.name, dialect)
+        if name in there:
+            return there[name]
+        command = f"; {PIP_COMMANDS[name]} brings it" if name in PIP_COMMANDS else ""
+        raise BackendNotFound(
+            f"no installed backend brings a dialect {name!r}; there are {sorted(there)}{command}"
+        )
 
     def ranked_devices(self) -> list[Device]:
         """The devices of every usable backend, the one to prefer first."""

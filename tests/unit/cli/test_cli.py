@@ -1,0 +1,214 @@
+"""The command line, in processes of its own: what is printed and the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ruda_core.cli import COMMANDS, new_backend, show
+from ruda_core.errors import ConfigError
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+PLUGIN = """
+import os, signal, time
+from ruda_core.plugin import BackendEntry, BackendUnavailable, DeviceInfo, hookimpl
+
+def probe():
+    {probe}
+
+@hookimpl
+def ruda_backends():
+    return [BackendEntry(name={name!r}, api_version=1, probe=__name__ + ":probe", driver=__name__ + ":Driver")]
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "site").mkdir()
+    return tmp_path / "site"
+
+
+@pytest.fixture
+def plugin(site: Path) -> Callable[..., None]:
+    """Install a distribution whose probe does what is given."""
+
+    def make(name: str, probe: str) -> None:
+        (site / f"{name}_plugin.py").write_text(textwrap.dedent(PLUGIN).format(name=name, probe=probe))
+        info = site / f"ruda_{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: ruda-{name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[ruda.backends]\n{name} = {name}_plugin\n")
+
+    return make
+
+
+@pytest.fixture
+def ruda(tmp_path: Path, site: Path) -> Run:
+    """Run the command."""
+
+    def run(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("RUDA_")}
+        env["PYTHONPATH"] = os.pathsep.join([str(site), *filter(None, [env.get("PYTHONPATH", "")])])
+        env |= {"RUDA_CACHE_DIR": str(tmp_path / "cache"), "COLUMNS": "200", **environ}
+        command = [sys.executable, "-m", "ruda_core.cli", *words]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=170, env=env, cwd=tmp_path, check=False
+        )
+
+    return run
+
+
+def test_help_lists_every_command_and_imports_none(ruda: Run) -> None:
+    done = ruda("--help")
+    assert done.returncode == 0
+    assert all(command.name in done.stdout for command in COMMANDS)
+
+
+def test_an_unknown_command_is_refused(ruda: Run) -> None:
+    done = ruda("nonesuch")
+    assert done.returncode == 2 and "nonesuch" in done.stderr
+
+
+def test_an_error_of_our_own_is_one_message(ruda: Run) -> None:
+    done = ruda("devices", "nonesuch")
+    assert done.returncode == 1 and "nonesuch" in done.stderr and "Traceback" not in done.stderr
+
+
+def rows(report: dict[str, Any]) -> dict[str, Any]:
+    return {row["name"]: row for row in report["backends"]}
+
+
+def test_devices_are_listed_as_text_and_json(ruda: Run, plugin: Callable[..., None]) -> None:
+    plugin("acme", "return [DeviceInfo('acme', 0, name='[bold]an Acme', kind='discrete')]")
+    done = ruda("devices", "acme")
+    assert done.returncode == 0 and "acme:0" in done.stdout and "[bold]an Acme" in done.stdout
+    found = json.loads(ruda("devices", "--json").stdout)
+    assert found[0]["device"] == "acme:0" and found[0]["kind"] == "discrete"
+
+
+def test_doctor_survives_what_backends_do(ruda: Run, plugin: Callable[..., None]) -> None:
+    plugin("crashes", "os.kill(os.getpid(), signal.SIGSEGV)")
+    plugin("hangs", "time.sleep(600)")
+    plugin("exits", "os._exit(7)")
+    plugin("lacks", "raise BackendUnavailable('apt-get install lacking')")
+    plugin("fails", "raise OSError('libfails.so')")
+    plugin("opens", "return [DeviceInfo('opens', 0)]")
+    done = ruda("doctor", "--json", "--timeout", "15")
+    found = rows(json.loads(done.stdout))
+    assert done.returncode == 1
+    expected = {
+        "crashes": ("broken", "SIGSEGV"),
+        "hangs": ("broken", "15 seconds"),
+        "exits": ("broken", "exit code 7"),
+        "lacks": ("unavailable", "apt-get install lacking"),
+        "fails": ("broken", "libfails.so"),
+        "opens": ("broken", "Driver"),
+    }
+    for name, (status, words) in expected.items():
+        assert found[name]["status"] == status and words in found[name]["reason"], found[name]
+    assert "pip install" in found["fails"]["mend"] and "ruda-fails" in found["fails"]["mend"]
+
+
+def test_doctor_names_the_command_for_what_is_not_installed(ruda: Run) -> None:
+    found = rows(json.loads(ruda("doctor", "--json", RUDA_NO_PLUGINS="1").stdout))
+    assert found["wgpu"]["mend"] == "pip install ruda-wgpu" and found["wgpu"]["status"] == "unavailable"
+
+
+def test_a_plugin_that_crashes_at_import_is_reported_with_the_way_out(
+    ruda: Run, site: Path, plugin: Any
+) -> None:
+    plugin("bad", "return []")
+    (site / "bad_plugin.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    done = ruda("doctor")
+    assert done.returncode == 1 and "SIGSEGV" in done.stdout and "RUDA_DISABLE_BACKENDS" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_the_cache_is_shown_and_cleared(ruda: Run, tmp_path: Path) -> None:
+    from ruda_core.cache import open_cache
+
+    open_cache(tmp_path / "cache").put("key", b"data")
+    assert "1 entries" in ruda("cache").stdout
+    assert "removed 1 entries" in ruda("cache", "clear").stdout
+    assert "0 entries" in ruda("cache").stdout
+
+
+def test_a_new_backend_has_every_file_and_no_mark_left(tmp_path: Path) -> None:
+    folder = new_backend.write("acme-one", tmp_path)
+    files = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    assert files == sorted(place.replace("@PACKAGE@", "ruda_acme_one") for place in new_backend.FILES)
+    for place in files:
+        text = (folder / place).read_text()
+        assert "@" not in text.replace("@hookimpl", "").replace("@ruda.kernel", ""), place
+        if place.endswith(".py"):
+            compile(text, place, "exec")
+    with pytest.raises(ConfigError, match="there already"):
+        new_backend.write("acme-one", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["Acme", "a b", "", "-a", "a/b", "1a"])
+def test_a_name_that_cannot_be_one_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        new_backend.write(name, tmp_path)
+
+
+def test_the_skeleton_passes_its_own_tests(ruda: Run, tmp_path: Path) -> None:
+    assert ruda("new-backend", "acme").returncode == 0
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("RUDA_", "PYTEST_"))}
+    done = subprocess.run(
+        command, cwd=tmp_path / "ruda-acme", env=env, capture_output=True, text=True, timeout=170, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+
+
+KERNELS = """
+from __future__ import annotations
+import ruda_core as ruda
+from ruda_core import Array, f32
+
+@ruda.kernel
+def double(x: Array[f32]):
+    i = ruda.ABSOLUTE_POS
+    if i < len(x):
+        x[i] = x[i] * 2.0
+"""
+
+
+def test_code_is_shown_without_a_device(ruda: Run, plugin: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "my_kernels.py").write_text(KERNELS)
+    assert ruda("new-backend", "acme").returncode == 0
+    source = str(tmp_path / "ruda-acme" / "src")
+    plugin("other", "return []")
+    info = tmp_path / "site" / "ruda_acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ruda-acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ruda.backends]\nacme = ruda_acme\n")
+    path = os.pathsep.join([str(tmp_path / "site"), source, os.environ.get("PYTHONPATH", "")])
+    for place in ("my_kernels:double", "my_kernels.py:double"):
+        done = ruda("show", place, "--dialect", "acme", PYTHONPATH=path)
+        assert done.returncode == 0, done.stderr
+        assert "kernel void" in done.stdout
+    done = ruda("show", "my_kernels:treble", "--dialect", "acme", PYTHONPATH=path)
+    assert done.returncode == 1 and "it has double" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text, dim", [("64", (64,)), ("16,8", (16, 8)), ("0", None), ("1,2,3,4", None), ("x", None)]
+)
+def test_a_dim_is_one_to_three_numbers(text: str, dim: tuple[int, ...] | None) -> None:
+    if dim is not None:
+        assert show._dim(text) == dim
+        return
+    with pytest.raises(ConfigError, match="--dim"):
+        show._dim(text)
