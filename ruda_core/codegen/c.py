@@ -122,7 +122,7 @@ class CRenderer(CLikeRenderer):
         if dtype.is_float:
             return self._float(dtype, float(value))
         if dtype.bits < 32:
-            return f"(({self.types[dtype.name]}){int(value)})"
+            return f"(({self.type_name(dtype)}){int(value)})"
         suffix = ("u" if dtype.kind == "uint" else "") + (self.long_suffix if dtype.bits == 64 else "")
         if int(value) == dtype.min and value:
             return f"({int(value) + 1}{suffix} - 1)"  # C has no negative literals
