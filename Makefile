@@ -31,7 +31,7 @@ bench: $(READY)
 	@$(BIN)/ruda bench
 
 docs: $(READY)
-	@$(BIN)/python -m compileall -q docs examples
+	@$(BIN)/python .ci/docs
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
