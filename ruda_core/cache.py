@@ -283,7 +283,8 @@ def shared_cache() -> Cache:
     """This process's cache, where the settings say; opened at the first call."""
     with _shared_lock:
         if not _shared:
-            _shared.append(open_cache(in_use().cache_dir))
+            chosen = in_use().cache_dir
+            _shared.append(open_cache(Path(chosen) if chosen is not None else None))
         return _shared[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,21 @@ from typing import TYPE_CHECKING, Any
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device
 from ruda_core.errors import BackendError, BackendUnavailable, ServerAlreadyRegistered, ServerNotRegistered
-from ruda_core.plugin.catalog import CATALOG
-from ruda_core.plugin.entry import BackendInfo
 from ruda_core.runtime import Runtime
 from ruda_core.settings import in_use
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
+    from ruda_core.plugin import BackendInfo
+    from ruda_core.plugin.catalog import Catalog
     from ruda_core.server import ComputeServer
+
+
+def _catalog() -> Catalog:
+    from ruda_core.plugin.catalog import CATALOG  # pluggy and the scan of plugins: not at import
+
+    return CATALOG
+
 
 Key = tuple[str, int, int, type[Any]]
 """Backend, type id, index, server class."""
@@ -92,7 +100,7 @@ class Registry:
 def _notify(hook: str, **arguments: Any) -> None:
     """Call a hook of every plugin; one that fails is reported and keeps nothing from working."""
     try:
-        getattr(CATALOG.hooks, hook)(**arguments)
+        getattr(_catalog().hooks, hook)(**arguments)
     except Exception:  # a plugin's hook can raise anything
         import logging
 
@@ -114,7 +122,8 @@ Runtime.compiled = staticmethod(_kernel_compiled)
 
 def _after_fork() -> None:
     REGISTRY.after_fork()
-    CATALOG.after_fork()
+    if "ruda_core.plugin.catalog" in sys.modules:
+        _catalog().after_fork()
 
 
 if hasattr(os, "register_at_fork"):
@@ -124,7 +133,7 @@ if hasattr(os, "register_at_fork"):
 def backends() -> list[BackendInfo]:
     """Every registered backend with its status, reason and devices; never raises because of a plugin."""
     _log_as_set()
-    return CATALOG.infos()
+    return _catalog().infos()
 
 
 def devices(backend: str | None = None) -> list[Device]:
@@ -133,13 +142,13 @@ def devices(backend: str | None = None) -> list[Device]:
     Raises the BackendError that says why a backend that was asked for by name cannot be used.
     """
     _log_as_set()
-    return CATALOG.ranked_devices() if backend is None else list(CATALOG.named(backend).devices())
+    return _catalog().ranked_devices() if backend is None else list(_catalog().named(backend).devices())
 
 
 def runtime(backend: str) -> type[Runtime]:
     """The Runtime class of a backend. Raises the BackendError that says why it cannot be used."""
     _log_as_set()
-    return CATALOG.named(backend).runtime()
+    return _catalog().named(backend).runtime()
 
 
 def client(device: Device | str | None = None) -> ComputeClient:
@@ -170,7 +179,7 @@ def _best_client() -> ComputeClient:
 
 def dialect_named(name: str) -> Any:
     """The dialect of this name, or of the backend of this name; needs no device. Raises BackendNotFound."""
-    return CATALOG.dialect(name)
+    return _catalog().dialect(name)
 
 
 def init(device: Device, server: ComputeServer) -> ComputeClient:

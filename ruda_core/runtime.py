@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ruda_core.artifact import KernelSource
-from ruda_core.cache import shared_cache
 from ruda_core.capabilities import Device as _Device
 from ruda_core.errors import BackendLoadError, BackendUnavailable, RudaError
 from ruda_core.memory.layout import can_read
@@ -191,6 +190,8 @@ class Runtime:
     @classmethod
     def start(cls, device: _Device) -> ComputeServer:
         """Open `device`. A runtime with servers of its own replaces this."""
+        from ruda_core.cache import shared_cache  # digests and paths: not at import
+
         hook = cls.compiled
 
         def compiled(source: KernelSource, seconds: float) -> None:

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
@@ -52,7 +51,7 @@ class Settings:
     bounds_check: BoundsCheckMode = BoundsCheckMode.AUTO
     pool_limit: int | None = None
     """Bytes that the memory pools of one device may hold; None: what the device has."""
-    cache_dir: Path | None = None
+    cache_dir: str | None = None
     """Where compiled kernels and tuning records are kept; None: the user's cache directory."""
     log: str | None = None
     """Level of the logger "ruda": debug, info, warning, error or off; None: as the application set it."""
@@ -85,7 +84,7 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, tuple):
         return list(value)
-    return str(value) if isinstance(value, Path) else value
+    return value
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
@@ -150,10 +149,10 @@ def _bytes(value: Any) -> int:
     return int(digits) * scale
 
 
-def _directory(value: Any) -> Path:
+def _directory(value: Any) -> str:
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise _Refused("a directory")
-    return Path(os.path.expanduser(os.fspath(value)))
+    return os.path.expanduser(os.fspath(value))
 
 
 def _level(value: Any) -> str:
@@ -210,24 +209,25 @@ def _overlaid(
     return replace(base, **clean, sources=MappingProxyType(sources), origins=MappingProxyType(origins))
 
 
-def _file_values(start: Path) -> tuple[Path, Mapping[str, Any]] | None:
+def _file_values(start: str) -> tuple[str, Mapping[str, Any]] | None:
     """The nearest file with settings, and its table; a `ruda.toml` counts before a `pyproject.toml`."""
-    for folder in (start, *start.parents):
+    folder, above = start, ""
+    while folder != above:
         for name, marker in (("ruda.toml", ""), ("pyproject.toml", "tool.ruda")):
-            path = folder / name
+            path = os.path.join(folder, name)
             try:
-                text = path.read_text(encoding="utf-8")
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
             except (OSError, UnicodeDecodeError):
                 continue
-            if marker and marker not in text:
-                continue
-            table = _table(path, text, marker)
+            table = _table(path, text, marker) if marker in text else None
             if table is not None:
                 return path, table
+        folder, above = os.path.dirname(folder), folder
     return None
 
 
-def _table(path: Path, text: str, marker: str) -> Mapping[str, Any] | None:
+def _table(path: str, text: str, marker: str) -> Mapping[str, Any] | None:
     import tomllib  # only where there is a file
 
     try:
@@ -260,13 +260,13 @@ def _is_near_miss(key: str) -> bool:
     return bool(get_close_matches(key, KEYS, n=1, cutoff=0.85))
 
 
-def read(environ: Mapping[str, str], directory: Path) -> Settings:
+def read(environ: Mapping[str, str], directory: str | os.PathLike[str]) -> Settings:
     """The settings of this environment and working directory, without calls."""
     result = Settings(sources=MappingProxyType(dict.fromkeys(KEYS, "default")))
-    found = _file_values(directory)
+    found = _file_values(os.path.abspath(directory))
     if found is not None:
         path, values = found
-        result = _overlaid(result, values, "file", lambda key: str(path))
+        result = _overlaid(result, values, "file", lambda key: path)
     variables = _environment_values(environ)
     return _overlaid(result, variables, "environment", lambda key: f"RUDA_{key.upper()}")
 
@@ -282,9 +282,9 @@ class _Store:
     def look(self) -> Settings:
         if self.value is None:
             try:
-                directory = Path.cwd()
+                directory = os.getcwd()
             except OSError:  # the working directory is gone
-                directory = Path(os.sep)
+                directory = os.sep
             self.value = read(os.environ, directory)
         return self.value
 

@@ -51,7 +51,7 @@ def test_the_file_is_found_upward_and_the_nearest_counts(tmp_path: Path) -> None
         ("no_plugins", "off", False),
         ("pool_limit", "512MiB", 512 << 20),
         ("pool_limit", "2 GB", 2 * 10**9),
-        ("cache_dir", "/some where/é", Path("/some where/é")),
+        ("cache_dir", "/some where/é", "/some where/é"),
         ("log", "DEBUG", "debug"),
         ("device", "", None),
     ],
