@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,13 +41,18 @@ COMMANDS = (
 )
 
 
+def present() -> list[Command]:
+    """The commands whose modules are part of this build."""
+    return [command for command in COMMANDS if importlib.util.find_spec(command.module) is not None]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit code. An error of ruda's own is one message, not a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="ruda", description="One Python program on any accelerator.")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((word for word in words if not word.startswith("-")), None)
-    for command in COMMANDS:
+    for command in present():
         subparser = subparsers.add_parser(
             command.name, help=command.help, description=command.help.capitalize()
         )

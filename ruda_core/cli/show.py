@@ -10,8 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import ruda_core
+from ruda_core.dtypes import BY_NAME, Vec
 from ruda_core.errors import ConfigError
+from ruda_core.ir.types import Array, Tensor
+from ruda_core.kernel import compile_for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the text. Raises ConfigError for a kernel or type that is not there."""
     kernel = load_kernel(arguments.kernel)
     types = [_type(text) for text in arguments.types]
-    compiled: Any = ruda_core.compile_for(
-        arguments.dialect, kernel, _dim(arguments.dim), *types, mode=arguments.mode
-    )
+    compiled = compile_for(arguments.dialect, kernel, _dim(arguments.dim), *types, mode=arguments.mode)
     print(compiled.source)
     return 0
 
@@ -85,14 +85,8 @@ def _dim(text: str) -> tuple[int, ...]:
 
 def _type(text: str) -> Any:
     """A dtype or array type by what one writes in a kernel: "f32", "Array[f32]", "Tensor[Vec[f32, 4], 2]"; or a number."""
-    names = {name: getattr(ruda_core, name) for name in ("Array", "Tensor", "Vec", *_dtype_names())}
+    names = {**BY_NAME, "Array": Array, "Tensor": Tensor, "Vec": Vec}
     try:
         return eval(text, {"__builtins__": {}}, names)  # the user's own command line, over these names only
     except Exception as error:
         raise ConfigError(f"{text!r} is no type; write f32, Array[f32] or Tensor[f32, 2]") from error
-
-
-def _dtype_names() -> list[str]:
-    from ruda_core.dtypes import ALL
-
-    return [dtype.name for dtype in ALL if dtype.name != "bool"]
