@@ -54,7 +54,13 @@ _ATOMICS = {"exchange": "xchg", "compare_exchange": "cmpxchg"}
 
 
 def target_with(
-    *, f64: bool, atomics64: bool, exact_div_sqrt: bool, f32_subnormals: bool, timestamps: bool
+    *,
+    f64: bool,
+    atomics64: bool,
+    exact_div_sqrt: bool,
+    f32_subnormals: bool,
+    timestamps: bool,
+    pinned: bool,
 ) -> Target:
     """The target of a device with these extensions."""
     floats = ("f32", "f64") if f64 else ("f32",)
@@ -72,6 +78,7 @@ def target_with(
         f32_subnormals=f32_subnormals,
         index64=True,
         timestamps=timestamps,
+        pinned=pinned,
     )
 
 

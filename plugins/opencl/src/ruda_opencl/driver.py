@@ -82,7 +82,7 @@ class OpenCLDriver(Driver):
         usable = discover().usable
         if device.index >= len(usable):
             raise BackendUnavailable(f"{device}: this machine has {len(usable)} usable OpenCL devices")
-        native = usable[device.index][1]
+        device, native = usable[device.index]
         single, extensions = native.single_fp_config, native.extensions.split()
         config = cl.device_fp_config
         self._native = native
@@ -95,7 +95,9 @@ class OpenCLDriver(Driver):
             exact_div_sqrt=self._correct,
             f32_subnormals=bool(single & config.DENORM),
             timestamps=True,
+            pinned=device.kind == "discrete",
         )
+        self._host_queue = cl.CommandQueue(self._context)
         self.properties = _properties(native)
 
     # Memory and order -----------------------------------------------------------------------------
@@ -110,6 +112,19 @@ class OpenCLDriver(Driver):
 
     def release(self, storage: cl.Buffer) -> None:
         storage.release()
+
+    def host_memory(self, nbytes: int) -> np.ndarray[Any, Any] | None:
+        if not self.target.pinned:
+            return None
+        flags, access = cl.mem_flags, cl.map_flags
+        try:
+            memory = cl.Buffer(self._context, flags.READ_WRITE | flags.ALLOC_HOST_PTR, nbytes)
+            mapped, _ = cl.enqueue_map_buffer(
+                self._host_queue, memory, access.READ | access.WRITE, 0, (nbytes,), np.uint8, is_blocking=True
+            )
+        except cl.Error:
+            return None  # ordinary memory will do
+        return mapped  # type: ignore[no-any-return]  # its base keeps the buffer and unmaps it at the end
 
     def open_queue(self, report: Report) -> Queue:
         with wrapped():
@@ -196,7 +211,8 @@ class OpenCLDriver(Driver):
         return launch(kernel, queue, source.dim, source.location, translated)
 
     def close(self) -> None:
-        self._context = None
+        self._host_queue.finish()
+        self._context = self._host_queue = None
 
 
 def _properties(native: cl.Device) -> DeviceProperties:

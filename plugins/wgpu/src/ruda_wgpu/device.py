@@ -56,7 +56,7 @@ def target_of(device: wgpu.GPUDevice, floats: Callable[[], dict[str, bool]]) -> 
     features = device.features
     return target_with(
         i64="shader-int64" in features,
-        f64="shader-f64" in features,
+        f64={"shader-f64", "shader-int64"} <= set(features),  # a fence of f64 goes through u64
         f16="shader-f16" in features,
         atomics64="shader-int64-atomic-all-ops" in features,
         timestamps=has_clock(device),
