@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyopencl as cl
 
 from ruda_core.artifact import KernelSource
