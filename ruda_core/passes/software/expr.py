@@ -10,23 +10,19 @@ division, `.quo` truncates. `+ - *` on integers wrap. Nothing here needs a pass 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Union
 
-from ruda_core.dtypes import DType, ValueType, bool_, u32
+from ruda_core.dtypes import DType, ValueType, bool_, u32, unsigned
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
-from ruda_core.ir.rewrite import BODY_FIELDS, Rewriter, expressions, is_simple, map_expr, map_operands, walk
+from ruda_core.ir.rewrite import Rewriter, is_simple
 from ruda_core.ir.span import Span
 from ruda_core.passes import values
+from ruda_core.passes.software.tidy import fold_binary, key, tidy
 
 Operand = Union["Value", int, float, bool]
-
-_DEPTH = 20
-"""Nesting of operators up to which a value used once is put in place: compilers limit brackets."""
 
 
 def zero_word(span: Span | None = None) -> ir.Expr:
@@ -35,11 +31,15 @@ def zero_word(span: Span | None = None) -> ir.Expr:
 
 
 class Scope:
-    """Statements being written. With `fence`, results of float arithmetic are fenced from algebra."""
+    """Statements being written.
 
-    def __init__(self, span: Span | None = None, *, fence: bool = False) -> None:
+    With `fence`, results of float arithmetic are fenced from algebra; `has_sqrt`: the target has sqrt of f32.
+    """
+
+    def __init__(self, span: Span | None = None, *, fence: bool = False, has_sqrt: bool = True) -> None:
         self.span = span
         self.fence = fence
+        self.has_sqrt = has_sqrt
         self.stmts: list[ir.Stmt] = []
         self._known: dict[tuple[Any, ...], Value] = {}
         self._variables: set[ir.Symbol] = set()
@@ -48,15 +48,15 @@ class Scope:
         """`node` under a name, so that it can be used many times."""
         if is_simple(node):
             return Value(self, node)
-        key = _key(node)
-        known = self._known.get(key) if key is not None else None
+        name = key(node)
+        known = self._known.get(name) if name is not None else None
         if known is not None:
             return known
         symbol = ir.Symbol("t", node.type)
         self.stmts.append(ir.Let(self.span, symbol, node))
         made = Value(self, b.ref(symbol, self.span))
-        if key is not None:
-            self._known[key] = made
+        if name is not None:
+            self._known[name] = made
         return made
 
     def const(self, dtype: ValueType, value: int | float | bool) -> Value:
@@ -67,8 +67,8 @@ class Scope:
     def opaque(self, dtype: DType, value: float) -> Value:
         """A float constant that the target's compiler cannot see: for values it has no spelling for."""
         bits = values.to_bits(dtype, value)
-        word = ir.Const(_word_of(dtype), self.span, bits)
-        zero = b.cast(_word_of(dtype), zero_word(self.span), raw=True)
+        word = ir.Const(unsigned(dtype), self.span, bits)
+        zero = b.cast(unsigned(dtype), zero_word(self.span), raw=True)
         return self.value(b.bitcast(dtype, b.binary("^", word, zero)))
 
     def variable(self, initial: Value, name: str = "v") -> Variable:
@@ -115,7 +115,7 @@ class Scope:
 
     def finish(self, *results: Value) -> tuple[ir.Body, tuple[ir.Expr, ...]]:
         """The statements, tidied, and the results' expressions after them."""
-        return _tidy(self.stmts, [r.node for r in results], self._variables)
+        return tidy(self.stmts, [r.node for r in results], self._variables)
 
 
 class Value:
@@ -142,7 +142,7 @@ class Value:
 
     def _binary(self, op: str, other: Operand) -> Value:
         right = self.like(other)
-        folded = _fold_binary(op, self.node, right.node)
+        folded = fold_binary(op, self.node, right.node)
         if folded is not None:
             return Value(self.scope, folded)
         made = self.scope.value(ir.Binary(self.type, self.scope.span, op, self.node, right.node))
@@ -254,7 +254,7 @@ class Value:
         other = yes.like(no)
         if isinstance(self.node, ir.Const):
             return yes if self.node.value else other
-        if yes.node is other.node or (_key(yes.node) is not None and _key(yes.node) == _key(other.node)):
+        if yes.node is other.node or (key(yes.node) is not None and key(yes.node) == key(other.node)):
             return yes
         return self.scope.value(ir.Select(yes.type, self.scope.span, self.node, yes.node, other.node))
 
@@ -304,118 +304,3 @@ def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
     for c in coefficients[1:]:
         total = total * x + c
     return x.like(total)
-
-
-def _word_of(dtype: DType) -> DType:
-    from ruda_core.dtypes import unsigned
-
-    return unsigned(dtype)
-
-
-def _key(node: ir.Expr) -> tuple[Any, ...] | None:
-    """What makes two nodes the same value; None for nodes that are not compared."""
-    match node:
-        case ir.Const():
-            return ("const", node.type, repr(node.value))
-        case ir.Ref():
-            return None if node.symbol.mutable else ("ref", node.symbol)
-        case ir.Param() | ir.Builtin():
-            return (type(node), node.name, getattr(node, "axis", None))
-        case ir.Binary() | ir.Compare() | ir.Logic():
-            parts = (_key(node.a), _key(node.b))
-            return None if None in parts else (type(node), node.op, node.type, parts)
-        case ir.Unary():
-            part = _key(node.a)
-            return None if part is None else (type(node), node.op, part)
-        case ir.Cast() | ir.Bitcast() | ir.Fence():
-            part = _key(node.a)
-            return None if part is None else (type(node), node.type, getattr(node, "raw", None), part)
-        case ir.Select():
-            keys = (_key(node.cond), _key(node.a), _key(node.b))
-            return None if None in keys else ("select", keys)
-        case ir.MakeVector() if len(node.args) == 1:
-            part = _key(node.args[0])
-            return None if part is None else ("all", node.type, part)
-    return None
-
-
-def _fold_binary(op: str, a: ir.Expr, c: ir.Expr) -> ir.Expr | None:
-    """The result when it is known without running, else None; integers only."""
-    if not isinstance(c, ir.Const) or isinstance(c.value, float):
-        return None
-    if isinstance(a, ir.Const):
-        return ir.Const(a.type, a.span, values.binary(op, a.type.scalar, a.value, c.value))
-    if c.value == 0 and op in ("+", "-", "|", "^", "shl", "shr"):
-        return a
-    if c.value == 0 and op in ("*", "&"):
-        return c
-    return a if c.value == 1 and op in ("*", "quo") else None
-
-
-def _tidy(
-    stmts: list[ir.Stmt], results: list[ir.Expr], variables: set[ir.Symbol]
-) -> tuple[ir.Body, tuple[ir.Expr, ...]]:
-    """Put values that are used once where they are used, and drop those that are not used."""
-    stmts = _live(stmts, results)
-    uses = Counter(e.symbol for s in walk(stmts) for e in expressions(s) if isinstance(e, ir.Ref))
-    for result in results:
-        uses.update(e.symbol for e in (result, *expressions(result)) if isinstance(e, ir.Ref))
-    pending: dict[ir.Symbol, tuple[ir.Let, int]] = {}
-
-    def place(expr: ir.Expr) -> ir.Expr:
-        if isinstance(expr, ir.Ref) and expr.symbol in pending:
-            return pending.pop(expr.symbol)[0].value
-        return expr
-
-    def depth_of(expr: ir.Expr) -> int:
-        return 1 + max((depth_of(e) for e in _below(expr)), default=0)
-
-    def body(stmts: list[ir.Stmt]) -> list[ir.Stmt]:
-        out: list[ir.Stmt] = []
-        for stmt in stmts:
-            stmt = map_operands(stmt, lambda e: map_expr(e, place))
-            inner = {n: getattr(stmt, n) for n in BODY_FIELDS if getattr(stmt, n, None)}
-            if inner:
-                out += [let for let, _ in pending.values()]
-                pending.clear()
-                stmt = replace(stmt, **{n: tuple(body(list(v))) for n, v in inner.items()})
-            if isinstance(stmt, ir.Let) and uses[stmt.symbol] == 1 and not _reads(stmt.value, variables):
-                depth = depth_of(stmt.value)
-                if depth <= _DEPTH:
-                    pending[stmt.symbol] = (stmt, depth)
-                    continue
-            out.append(stmt)
-        if stmts is not top:
-            out_pending = [let for let, _ in pending.values()]
-            pending.clear()
-            out += out_pending
-        return out
-
-    top = stmts
-    done = body(top)
-    placed = tuple(map_expr(r, place) for r in results)
-    return (*done, *(let for let, _ in pending.values())), placed
-
-
-def _below(expr: ir.Expr) -> Iterator[ir.Expr]:
-    from ruda_core.ir.rewrite import operands
-
-    return operands(expr)
-
-
-def _reads(expr: ir.Expr, variables: set[ir.Symbol]) -> bool:
-    return bool(variables) and any(
-        isinstance(e, ir.Ref) and e.symbol in variables for e in (expr, *expressions(expr))
-    )
-
-
-def _live(stmts: list[ir.Stmt], results: list[ir.Expr]) -> list[ir.Stmt]:
-    """Without the values that nothing uses."""
-    while True:
-        used = {e.symbol for s in walk(stmts) for e in expressions(s) if isinstance(e, ir.Ref)}
-        for result in results:
-            used |= {e.symbol for e in (result, *expressions(result)) if isinstance(e, ir.Ref)}
-        kept = [s for s in stmts if not isinstance(s, ir.Let) or s.symbol in used]
-        if len(kept) == len(stmts):
-            return kept
-        stmts = kept
