@@ -96,6 +96,14 @@ class Graph:
         self._server = server
         self._stream = stream
         self._nodes = nodes
+        self._blocks: list[Block] = []
+        self._simple = False
+        self._native: Callable[[], None] | None = None
+        self._recorded = False
+
+    def close(self) -> None:
+        """End the recording."""
+        nodes, server = self._nodes, self._server
         self._blocks = list({id(block): block for node in nodes for block in node.blocks}.values())
         self._simple = not server.driver.traits.writes_overtake and not any(
             node.program.source.mode == "validate" or block.storage is None
@@ -103,8 +111,6 @@ class Graph:
             for block in node.blocks
         )
         """True when enqueuing is all there is to do once the blocks are in the queue's order."""
-        self._native: Callable[[], None] | None = None
-        self._recorded = False
 
     def __len__(self) -> int:
         return len(self._nodes)

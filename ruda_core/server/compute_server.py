@@ -114,6 +114,10 @@ class ComputeServer(ABC):
         """Run `fn` with no other thread's work in between. A server with locks must implement it."""
         raise ServerError(f"the server of {self.device} cannot run a function exclusively")
 
+    def wait(self, stream: StreamId) -> None:
+        """Block until the stream's work so far is complete; its failures stay where they are."""
+        self.sync(stream).wait()
+
     def timestamp(self, stream: StreamId) -> Timestamp | None:
         """The device's clock after the stream's work so far; None where it has none."""
         return None

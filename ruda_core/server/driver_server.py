@@ -220,6 +220,12 @@ class DriverServer(ComputeServer):
         with queue.lock:
             return self.driver.completion(queue.native)
 
+    def wait(self, stream: StreamId) -> None:
+        self.captures.refuse(stream, "wait")
+        errors = wait_all(self, [self.completion(self.queue_of(stream))])
+        for error in errors:
+            self.failures.report(stream, error)
+
     def begin_fault_check(self, stream: int) -> None:
         """Send for the stream's fault record, if a launch may have written to it."""
         check: FaultCheck | None = self.faults.check(stream, self.host.take(RECORD_BYTES))

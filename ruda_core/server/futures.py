@@ -59,6 +59,10 @@ class Future(Generic[T]):
         """True once `result()` would not wait."""
         return self._settled or all(p.done() for p in self._pendings)
 
+    def wait(self) -> None:
+        """Block until done, without settling: a failure stays for whoever asks for the result."""
+        _wait_quietly(self._pendings)
+
     def result(self, timeout: float | None = None) -> T:
         """Wait and give the value, or raise what failed on the stream until now.
 

@@ -1,0 +1,419 @@
+"""RudaTensor, and the small records that name storage in calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ruda_core.capabilities import Device
+from ruda_core.dtypes import DType, ValueType, VecType, as_dtype, vec
+from ruda_core.errors import InvalidHandle, LaunchArgumentError, ServerError
+from ruda_core.memory import Handle, contiguous_strides, is_contiguous, span_of
+
+if TYPE_CHECKING:
+    from ruda_core.client import ComputeClient
+
+_DLPACK_CPU = (1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArg:
+    """Storage as the argument of an `Array` parameter: `length` elements from the handle's start."""
+
+    handle: Handle
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class TensorArg:
+    """Storage as the argument of a `Tensor` parameter; strides in elements, from the handle's start."""
+
+    handle: Handle
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorLayout:
+    """Tensor storage: the handle, and its strides in elements."""
+
+    handle: Handle
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyDescriptor:
+    """A strided tensor to read: strides in elements of `elem_size` bytes."""
+
+    handle: Handle
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    elem_size: int
+
+
+def element_type(value: object) -> ValueType:
+    """ruda's dtype or vector type of what a user wrote."""
+    return value if isinstance(value, VecType) else as_dtype(value)
+
+
+class RudaTensor:
+    """Device storage with a shape. Views share storage; nothing here copies data unless it says so.
+
+    `strides` count elements (vectors, for a tensor of vectors) and may be negative or zero.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_array",
+        "_at",
+        "_block",
+        "_reach",
+        "client",
+        "dtype",
+        "handle",
+        "offset",
+        "shape",
+        "size",
+        "strides",
+    )
+
+    def __init__(
+        self,
+        handle: Handle,
+        shape: Iterable[int],
+        strides: Iterable[int],
+        dtype: object,
+        client: ComputeClient,
+        *,
+        offset: int = 0,
+    ) -> None:
+        """`offset` is the first element's place in the handle, in elements: not 0 under negative strides.
+
+        Raises InvalidHandle for a layout that leaves the handle, or storage that is not aligned to it.
+        """
+        self.handle = handle
+        self.shape = tuple(shape)
+        self.strides = tuple(strides)
+        self.dtype: ValueType = element_type(dtype)
+        self.client = client
+        self.offset = offset
+        self.size: int = prod(self.shape)
+        low, high = self._checked_span()
+        self._block = handle.block
+        self._at = placed(handle.offset, self.dtype) + offset * _unit(self.dtype)
+        """Element offset of the first element in its storage."""
+        self._reach = self._at + max(self.size, high)
+        """Larger than any index that a kernel forms from it."""
+        self._array: ValueType | None = self.dtype if is_contiguous(self.shape, self.strides) else None
+        """The element type, if it can be an `Array` argument."""
+
+    def _checked_span(self) -> tuple[int, int]:
+        if len(self.shape) != len(self.strides) or any(extent < 0 for extent in self.shape):
+            raise InvalidHandle(f"no layout: shape {self.shape} with strides {self.strides}")
+        low, high = span_of(self.shape, self.strides)
+        item = self.dtype.itemsize
+        if self.size and (self.offset + low < 0 or (self.offset + high) * item > self.handle.size_in_use):
+            raise InvalidHandle(
+                f"a tensor of shape {self.shape} with strides {self.strides} ({self.dtype.name}) does not fit into "
+                f"a handle of {self.handle.size_in_use} bytes on {self.handle.device}"
+            )
+        if self.handle.offset % alignment_of(self.dtype):
+            raise InvalidHandle(
+                f"storage at byte {self.handle.offset_start} is not aligned for {self.dtype.name}, which needs "
+                f"a multiple of {alignment_of(self.dtype)}"
+            )
+        return low, high
+
+    @staticmethod
+    def empty(client: ComputeClient, shape: int | Iterable[int], dtype: object) -> RudaTensor:
+        """A contiguous tensor with undefined contents."""
+        extents = shape_of(shape)
+        kind = element_type(dtype)
+        handle = client.empty(prod(extents) * kind.itemsize)
+        return RudaTensor(handle, extents, contiguous_strides(extents), kind, client)
+
+    # Facts -------------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> Device:
+        return self.handle.device
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements, without gaps."""
+        return self.size * self.dtype.itemsize
+
+    def is_contiguous(self) -> bool:
+        """True when the elements lie one after the other in C order."""
+        return self._array is not None
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a tensor without axes has no len()")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"RudaTensor(shape={self.shape}, dtype={self.dtype.name}, device={str(self.device)!r})"
+
+    # Views -------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> RudaTensor:
+        """A view by integers, slices (any step), `...` and None; raises IndexError as NumPy does."""
+        keys = _expanded(key if isinstance(key, tuple) else (key,), self.ndim)
+        shape: list[int] = []
+        strides: list[int] = []
+        first, axis = 0, 0
+        for item in keys:
+            if item is None:
+                shape.append(1)
+                strides.append(0)
+                continue
+            extent, stride = self.shape[axis], self.strides[axis]
+            axis += 1
+            if isinstance(item, slice):
+                start, stop, step = item.indices(extent)
+                count = len(range(start, stop, step))
+                first += start * stride if count else 0
+                shape.append(count)
+                strides.append(stride * step)
+            else:
+                first += _index(item, extent, axis - 1) * stride
+        return self._view(first, shape, strides)
+
+    def _view(self, first: int, shape: Sequence[int], strides: Sequence[int]) -> RudaTensor:
+        """The view whose first element is `first` elements after this tensor's own, on a trimmed handle."""
+        item = self.dtype.itemsize
+        low, high = span_of(shape, strides)
+        start = self.offset + first + low if prod(shape) else 0
+        length = high - low if prod(shape) else 0
+        handle = self.handle.slice(start * item, (start + length) * item)
+        return RudaTensor(handle, shape, strides, self.dtype, self.client, offset=-low)
+
+    def reshape(self, *shape: int | Sequence[int]) -> RudaTensor:
+        """The same elements in another shape, one extent may be -1. A view of a contiguous tensor;
+        of another one, a copy."""
+        extents = _resolved(shape, self.size)
+        source = self if self.is_contiguous() else self.contiguous()
+        return source._view(0, extents, contiguous_strides(extents))
+
+    def permute(self, *axes: int | Sequence[int]) -> RudaTensor:
+        """A view with the axes in this order."""
+        order = _flattened(axes)
+        if sorted(axis % self.ndim if self.ndim else axis for axis in order) != list(range(self.ndim)):
+            raise ValueError(f"permute{order} does not name each of {self.ndim} axes once")
+        return self._view(0, [self.shape[a] for a in order], [self.strides[a] for a in order])
+
+    @property
+    def T(self) -> RudaTensor:
+        """A view with the axes reversed."""
+        return self._view(0, self.shape[::-1], self.strides[::-1])
+
+    def vectorized(self, lanes: int) -> RudaTensor:
+        """A contiguous scalar tensor as one of vectors, without a copy, for `Array[Vec[T, lanes]]`.
+
+        The last axis is divided by `lanes`; if it does not divide, the whole is one axis of vectors.
+        Raises LaunchArgumentError if the length does not divide or the address is not aligned.
+        """
+        if isinstance(self.dtype, VecType) or not self.is_contiguous():
+            raise LaunchArgumentError(f"vectorized({lanes}) takes a contiguous tensor of scalars, not {self!r}")
+        kind = vec(self.dtype, lanes)
+        if self.size % lanes:
+            raise LaunchArgumentError(f"vectorized({lanes}): {self.size} elements do not divide into {lanes}s")
+        if self.handle.offset % alignment_of(kind):
+            raise LaunchArgumentError(
+                f"vectorized({lanes}): the tensor starts at byte {self.handle.offset_start} of its storage, "
+                f"which is no multiple of {alignment_of(kind)}: take a contiguous() copy"
+            )
+        last = self.shape[-1] if self.shape else 0
+        if last and last % lanes == 0:
+            extents = (*self.shape[:-1], last // lanes)
+        else:
+            extents = (self.size // lanes,)
+        return RudaTensor(self.handle, extents, contiguous_strides(extents), kind, self.client)
+
+    # Copies ------------------------------------------------------------------------------------
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The elements as a NumPy array of the host; waits. Vectors become a last axis."""
+        kind = self.dtype
+        if not self.size:
+            return np.empty(self._host_shape(), kind.numpy)
+        raw = self.client.read_one(self.handle).view(np.ndarray).view(kind.numpy)
+        if self.is_contiguous():
+            first = self.offset * kind.lanes
+            return raw[first : first + self.size * kind.lanes].reshape(self._host_shape())
+        return np.ascontiguousarray(self._host_window(raw))
+
+    def _host_shape(self) -> tuple[int, ...]:
+        return (*self.shape, self.dtype.lanes) if isinstance(self.dtype, VecType) else self.shape
+
+    def _host_window(self, raw: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """This tensor's elements inside the handle's, as a view."""
+        kind = self.dtype
+        shape, strides = self.shape, tuple(s * kind.itemsize for s in self.strides)
+        if isinstance(kind, VecType):
+            shape, strides = (*shape, kind.lanes), (*strides, kind.scalar.itemsize)
+        return as_strided(raw[self.offset * kind.lanes :], shape, strides)
+
+    def item(self) -> Any:
+        """The only element, as a Python number; raises ValueError unless there is exactly one."""
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def contiguous(self) -> RudaTensor:
+        """This tensor if it is contiguous, else a packed copy."""
+        return self if self.is_contiguous() else self._from_host(self.client, self.numpy(), self.dtype)
+
+    def astype(self, dtype: object) -> RudaTensor:
+        """A copy with the elements converted as NumPy does."""
+        kind = as_dtype(dtype)
+        if isinstance(self.dtype, VecType):
+            return self._from_host(self.client, self.numpy().astype(kind.numpy), vec(kind, self.dtype.lanes))
+        return self._from_host(self.client, self.numpy().astype(kind.numpy), kind)
+
+    def to(self, client: ComputeClient) -> RudaTensor:
+        """This tensor if it is on that client's device, else a copy there."""
+        if client.server is self.client.server:
+            return self
+        packed = self.contiguous()
+        handle = packed.client.to_client(packed._elements(), client)
+        return RudaTensor(handle, self.shape, contiguous_strides(self.shape), self.dtype, client)
+
+    def fill(self, value: object) -> None:
+        """Set every element to `value`."""
+        self._store(np.full(self._host_shape(), value, self.dtype.numpy))
+
+    def copy_from(self, other: RudaTensor) -> None:
+        """Overwrite with the elements of a tensor of the same shape and dtype; on the device where possible."""
+        if other.shape != self.shape or other.dtype != self.dtype:
+            raise ServerError(
+                f"copy_from: {other!r} does not fit {self!r}: shape and dtype must be equal; reshape or astype first"
+            )
+        if self.client.server is other.client.server and self.is_contiguous() and other.is_contiguous():
+            self.client.copy(other._elements(), self._elements())
+            return
+        self._store(other.numpy())
+
+    def _elements(self) -> Handle:
+        """The bytes of a contiguous tensor, exactly."""
+        start = self.offset * self.dtype.itemsize
+        if start == 0 and self.nbytes == self.handle.size_in_use:
+            return self.handle
+        return self.handle.slice(start, start + self.nbytes)
+
+    def _store(self, host: np.ndarray[Any, Any]) -> None:
+        """Overwrite with host elements; a strided tensor's neighbours are read and written back."""
+        if not self.size:
+            return
+        if self.is_contiguous():
+            self.client.write(self._elements(), host)
+            return
+        raw = self.client.read_one(self.handle).view(np.ndarray).view(self.dtype.numpy)
+        self._host_window(raw)[...] = host
+        self.client.write(self.handle, raw)
+
+    @staticmethod
+    def _from_host(client: ComputeClient, host: np.ndarray[Any, Any], dtype: ValueType) -> RudaTensor:
+        shape = host.shape[:-1] if isinstance(dtype, VecType) else host.shape
+        handle = client.create_from_slice(host)
+        return RudaTensor(handle, shape, contiguous_strides(shape), dtype, client)
+
+    # Interchange -------------------------------------------------------------------------------
+
+    def __array__(self, *args: object, **kwargs: object) -> np.ndarray[Any, Any]:
+        raise TypeError("a RudaTensor is in device memory: write tensor.numpy() to copy it to the host")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The host: the elements are handed over as a copy in host memory."""
+        return _DLPACK_CPU
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """A capsule over a copy in host memory."""
+        kwargs.pop("stream", None)  # there is nothing to wait for: the copy is complete
+        return self.numpy().__dlpack__(**kwargs)
+
+
+def alignment_of(kind: ValueType) -> int:
+    """Bytes that the address of an element must be a multiple of; a vector of three lies as its scalars."""
+    return kind.scalar.itemsize if kind.lanes == 3 else kind.itemsize
+
+
+def _unit(kind: ValueType) -> int:
+    """Offset units of one element: offsets count elements, save that vectors of three, which no
+    allocation's start is a multiple of, count components."""
+    return 3 if kind.lanes == 3 else 1
+
+
+def placed(byte_offset: int, kind: ValueType) -> int:
+    """The offset, in the units of launches, of an aligned place in a storage."""
+    return byte_offset // alignment_of(kind)
+
+
+def shape_of(shape: int | Iterable[int]) -> tuple[int, ...]:
+    """Extents from an int or several; raises ServerError for a negative one."""
+    extents = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+    if any(n < 0 for n in extents):
+        raise ServerError(f"shape {extents} has a negative extent")
+    return extents
+
+
+def _flattened(items: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
+    first = items[0] if len(items) == 1 else items
+    return (int(first),) if isinstance(first, int | np.integer) else tuple(int(i) for i in first)  # type: ignore[arg-type]  # ints, or one sequence of them
+
+
+def _resolved(shape: Sequence[int | Sequence[int]], size: int) -> tuple[int, ...]:
+    extents = _flattened(shape)
+    known = prod(n for n in extents if n != -1)
+    if extents.count(-1) == 1 and known and size % known == 0:
+        extents = tuple(size // known if n == -1 else n for n in extents)
+    if any(n < 0 for n in extents) or prod(extents) != size:
+        raise ValueError(f"{size} elements do not take the shape {extents}")
+    return extents
+
+
+def _expanded(keys: tuple[Any, ...], ndim: int) -> list[Any]:
+    """One key for each axis, and None for each new one."""
+    used = sum(1 for key in keys if key is not None and key is not Ellipsis)
+    if used > ndim or sum(1 for key in keys if key is Ellipsis) > 1:
+        raise IndexError(f"{len(keys)} indices for a tensor of {ndim} axes")
+    fill = [slice(None)] * (ndim - used)
+    if not any(key is Ellipsis for key in keys):
+        return [*keys, *fill]
+    at = next(i for i, key in enumerate(keys) if key is Ellipsis)
+    return [*keys[:at], *fill, *keys[at + 1 :]]
+
+
+def _index(item: Any, extent: int, axis: int) -> int:
+    if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
+        raise IndexError(f"a tensor is indexed by integers, slices, ... and None, not by {type(item).__name__}")
+    index = int(item)
+    if not -extent <= index < extent:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} of extent {extent}")
+    return index % extent
+
+
+__all__ = [
+    "ArrayArg",
+    "CopyDescriptor",
+    "DType",
+    "RudaTensor",
+    "TensorArg",
+    "TensorLayout",
+    "alignment_of",
+    "element_type",
+    "placed",
+    "shape_of",
+]
