@@ -281,7 +281,9 @@ class ComputeClient:
 
     def _own(self, handle: Handle) -> None:
         if not isinstance(handle, Handle):
-            raise InvalidHandle(f"a Handle is needed here, not {type(handle).__name__}; a tensor's is tensor.handle")
+            raise InvalidHandle(
+                f"a Handle is needed here, not {type(handle).__name__}; a tensor's is tensor.handle"
+            )
         owner: Any = handle.block.server
         if owner is not self.server:
             raise DeviceMismatch(

@@ -224,10 +224,14 @@ class RudaTensor:
         Raises LaunchArgumentError if the length does not divide or the address is not aligned.
         """
         if isinstance(self.dtype, VecType) or not self.is_contiguous():
-            raise LaunchArgumentError(f"vectorized({lanes}) takes a contiguous tensor of scalars, not {self!r}")
+            raise LaunchArgumentError(
+                f"vectorized({lanes}) takes a contiguous tensor of scalars, not {self!r}"
+            )
         kind = vec(self.dtype, lanes)
         if self.size % lanes:
-            raise LaunchArgumentError(f"vectorized({lanes}): {self.size} elements do not divide into {lanes}s")
+            raise LaunchArgumentError(
+                f"vectorized({lanes}): {self.size} elements do not divide into {lanes}s"
+            )
         if self.handle.offset % alignment_of(kind):
             raise LaunchArgumentError(
                 f"vectorized({lanes}): the tensor starts at byte {self.handle.offset_start} of its storage, "
@@ -398,7 +402,9 @@ def _expanded(keys: tuple[Any, ...], ndim: int) -> list[Any]:
 
 def _index(item: Any, extent: int, axis: int) -> int:
     if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
-        raise IndexError(f"a tensor is indexed by integers, slices, ... and None, not by {type(item).__name__}")
+        raise IndexError(
+            f"a tensor is indexed by integers, slices, ... and None, not by {type(item).__name__}"
+        )
     index = int(item)
     if not -extent <= index < extent:
         raise IndexError(f"index {index} is out of bounds for axis {axis} of extent {extent}")

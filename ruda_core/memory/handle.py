@@ -40,7 +40,14 @@ class Block:
     )
 
     def __init__(
-        self, server: BlockOwner, page: Any, storage: Any, offset: int, size: int, home: Any, freed: deque[Block]
+        self,
+        server: BlockOwner,
+        page: Any,
+        storage: Any,
+        offset: int,
+        size: int,
+        home: Any,
+        freed: deque[Block],
     ) -> None:
         self.server = server
         self.page = page
@@ -73,7 +80,9 @@ class Handle:
 
     __slots__ = ("block", "offset", "offset_start", "size", "size_in_use")
 
-    def __init__(self, block: Block, size: int, offset_start: int = 0, size_in_use: int | None = None) -> None:
+    def __init__(
+        self, block: Block, size: int, offset_start: int = 0, size_in_use: int | None = None
+    ) -> None:
         """A handle that owns one entry of `block.views`, which the caller has put there."""
         self.block = block
         self.size = size
@@ -109,7 +118,9 @@ class Handle:
         return len(self.block.views) == 1
 
     def __repr__(self) -> str:
-        part = f", bytes {self.offset_start} to {self.offset_start + self.size_in_use}" if self._is_slice else ""
+        part = (
+            f", bytes {self.offset_start} to {self.offset_start + self.size_in_use}" if self._is_slice else ""
+        )
         return f"Handle({self.device}, {self.size} bytes{part})"
 
     @property

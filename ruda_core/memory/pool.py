@@ -171,9 +171,7 @@ class Pool:
         return self._split(home, size) or (self._split(home, size) if self._merge(home) else None)
 
     def _carve(self, page: Page) -> Block:
-        block = Block(
-            self._server, page, page.storage, page.carved, page.size, page.home, self.freed
-        )
+        block = Block(self._server, page, page.storage, page.carved, page.size, page.home, self.freed)
         page.carved += page.size
         page.blocks.append(block)
         return block
@@ -339,7 +337,9 @@ class Pool:
             groups: dict[tuple[str, int], list[Page]] = {}
             for page in self.pages:
                 groups.setdefault((page.kind, page.size), []).append(page)
-            return [_report(kind, size, pages) for (kind, size), pages in sorted(groups.items(), key=_by_size)]
+            return [
+                _report(kind, size, pages) for (kind, size), pages in sorted(groups.items(), key=_by_size)
+            ]
 
 
 def _by_size(item: tuple[tuple[str, int], list[Page]]) -> tuple[int, int]:

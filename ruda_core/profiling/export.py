@@ -14,7 +14,11 @@ def chrome_trace(timeline: Timeline) -> dict[str, Any]:
     """A document for `json.dump`: one process for the device, one thread for each queue's track."""
     queues = sorted({event.queue for event in timeline.events} | {0})
     names: list[dict[str, Any]] = [_metadata("process_name", 0, timeline.device)]
-    names += [_metadata("thread_name", _thread(queue, t), f"{t} (queue {queue})") for queue in queues for t in TRACKS]
+    names += [
+        _metadata("thread_name", _thread(queue, t), f"{t} (queue {queue})")
+        for queue in queues
+        for t in TRACKS
+    ]
     return {"traceEvents": names + [_span(event) for event in timeline.events], "displayTimeUnit": "ms"}
 
 

@@ -370,7 +370,9 @@ class DriverServer(ComputeServer):
         text = str(error)
 
         def refuse() -> NoReturn:
-            raise DeviceLost(f"{self.device} is lost; restart the process to use it again ({text})") from error
+            raise DeviceLost(
+                f"{self.device} is lost; restart the process to use it again ({text})"
+            ) from error
 
         self._end(refuse)
 

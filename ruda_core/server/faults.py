@@ -60,7 +60,10 @@ def _fault_of(words: list[int], program: Program | None) -> KernelFault:
     more = f" (the first of {count} faults)" if count > 1 else ""
     if program is None or site_index >= len(program.source.sites):
         return KernelFault(
-            f"a kernel reported a fault at an unknown place{more}", kernel="<unknown>", file="<unknown>", line=0
+            f"a kernel reported a fault at an unknown place{more}",
+            kernel="<unknown>",
+            file="<unknown>",
+            line=0,
         )
     source = program.source
     site = source.sites[site_index]

@@ -10,7 +10,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from ruda_core.driver import Pending
 from ruda_core.errors import DeviceLost, ServerUnhealthy
 from ruda_core.server.failures import Failures
-from ruda_core.server.faults import FaultCheck
 
 T = TypeVar("T")
 

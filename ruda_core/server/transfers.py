@@ -101,9 +101,7 @@ class Transfers:
                 lambda: self._driver.read(queue.native, block.storage, offset, out.data),
             )
         if server.recorder is not None:
-            server.recorder.transfer(
-                "read", out.nbytes, queue.index, start, time.perf_counter_ns(), pending
-            )
+            server.recorder.transfer("read", out.nbytes, queue.index, start, time.perf_counter_ns(), pending)
         return pending
 
     def copy(self, stream: StreamId, source: Handle, target: Handle) -> bool:
@@ -159,4 +157,3 @@ class Transfers:
             raise ServerError(
                 f"a transfer failed on {self._server.device}: {type(error).__name__}: {error}"
             ) from error
-

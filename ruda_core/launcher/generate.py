@@ -1,0 +1,244 @@
+"""The text of launchers: small functions that check and pack exactly one kernel's parameters.
+
+Users pass arguments by name, so that the parameters keep their names; everything else in a
+generated function begins with a prefix that no parameter of the kernel begins with.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from ruda_core.artifact import ArrayParam, KernelSource, ScalarParam, Slot
+from ruda_core.launcher.limits import INDEX32
+from ruda_core.launcher.plan import LaunchPlan
+
+Lines = list[str]
+
+_INLINE_KEYS = 4
+"""Most arrays whose lengths and blocks are compared pair by pair; more go through `pattern`."""
+
+_ORDINARY = {"f32": "float", "f64": "float", "i32": "int", "u32": "int", "i64": "int", "u64": "int"}
+"""Python's type that needs no conversion: packing it rounds, and refuses what does not fit."""
+
+
+class Writer:
+    """Writes the functions of one plan."""
+
+    def __init__(self, plan: LaunchPlan, properties: Any) -> None:
+        self.plan = plan
+        self.params = plan.params
+        self.arrays = [p.name for p in plan.arrays]
+        self.p = _free_prefix([p.name for p in plan.params])
+        self._limits = properties.max_workgroup_count
+        self._most = INDEX32 // (plan.dim[0] * plan.dim[1] * plan.dim[2])
+
+    # Pieces ------------------------------------------------------------------------------------
+
+    def parameters(self) -> str:
+        """The kernel's parameters, each with a default that says that it is missing."""
+        return "".join(f"{p.name}={self.p}missing, " for p in self.params)
+
+    def checks(self) -> Iterator[str]:
+        """Types of the arguments; what does not fit goes to its converter, which gives a value or raises."""
+        r = self.p
+        yield f"if {r}extra: {r}too_many({r}extra)"
+        for param in self.params:
+            n = param.name
+            if isinstance(param, ScalarParam):
+                ordinary = _ORDINARY.get(param.dtype)
+                guard = f"if {r}type({n}) is not {r}{ordinary}: " if ordinary else ""
+                if param.dtype == "bool":
+                    guard = f"if {n} is not True and {n} is not False: "
+                yield f"{guard}{n} = {r}convert_{n}({n})"
+            elif param.rank is None:
+                yield (
+                    f"if {r}type({n}) is not {r}Tensor or {n}._array is not {r}kind_{n}: {n} = {r}resolve_{n}({n})"
+                )
+            else:
+                yield (
+                    f"if {r}type({n}) is not {r}Tensor or {n}.dtype is not {r}kind_{n} "
+                    f"or {r}len({n}.shape) != {param.rank}: {n} = {r}resolve_{n}({n})"
+                )
+
+    def count(self) -> Iterator[str]:
+        r = self.p
+        yield f"if {r}type({r}count) is {r}int: {r}x = {r}count; {r}y = {r}z = 1"
+        yield f"else: {r}x, {r}y, {r}z = {r}count_of({r}count)"
+
+    def ordinary(self) -> str:
+        """The condition that a count and all arrays are within the ordinary limits."""
+        r = self.p
+        mx, my, mz = self._limits
+        terms = [f"0 < {r}x <= {mx}", f"0 < {r}y <= {my}", f"0 < {r}z <= {mz}"]
+        terms.append(f"{r}x * {r}y * {r}z <= {self._most}")
+        terms += [f"{n}._reach <= {INDEX32}" for n in self.arrays]
+        return " and ".join(terms)
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        return itertools.combinations(self.arrays, 2)
+
+    def plain(self) -> str:
+        """The condition for the commonest facts: all lengths equal, no storage shared."""
+        names = self.arrays
+        if len(names) < 2:
+            return "True"
+        lengths = " == ".join(f"{n}.size" for n in names)
+        if len(names) <= _INLINE_KEYS:
+            return " and ".join([lengths, *(f"{a}._block is not {b}._block" for a, b in self.pairs())])
+        blocks = ", ".join(f"{n}._block" for n in names)
+        return f"{lengths} and {self.p}len({{{blocks}}}) == {len(names)}"
+
+    def key(self) -> str:
+        """An expression that tells other facts apart."""
+        if len(self.arrays) <= _INLINE_KEYS:
+            same = [f"{a}.size == {b}.size, {a}._block is {b}._block" for a, b in self.pairs()]
+            return f"({', '.join(same)},)" if same else "()"
+        sizes = ", ".join(f"{n}.size" for n in self.arrays)
+        blocks = ", ".join(f"{n}._block" for n in self.arrays)
+        return f"{self.p}pattern(({sizes}), ({blocks}))"
+
+    def holds(self, facts: Any) -> str:
+        """The condition that arguments still show these facts (within the ordinary limits)."""
+        group_of = {name: group for group in facts.groups for name in group}
+        terms = [" == ".join(f"{n}.size" for n in group) for group in facts.equal_lengths]
+        for a, b in self.pairs():
+            together = a in group_of and group_of[a] is group_of.get(b)
+            terms.append(f"{a}._block {'is' if together else 'is not'} {b}._block")
+        return " and ".join(terms) or "True"
+
+    def enqueue(self, source: KernelSource, *, direct: bool, overtake: bool) -> Iterator[str]:
+        """Pack the parameters and hand the launch to the queue."""
+        r = self.p
+        if source.layout.slots:
+            yield "try:"
+            yield f" {r}words = {r}pack({', '.join(self._slot(slot) for slot in source.layout.slots)})"
+            yield f"except {r}PackErrors as {r}error: {r}unpackable({r}error, {self._scalars()})"
+        else:
+            yield f"{r}words = b''"
+        grid = f"{r}x, {r}y, {r}z"
+        if source.spread:
+            yield f"{r}gx, {r}gy, {r}gz = {r}fold({r}x)"
+            grid = f"{r}gx, {r}gy, {r}gz"
+        bound = [binding.arrays[0] for binding in source.bindings if binding.arrays]
+        for n in bound:
+            yield f"{r}b_{n} = {n}._block"
+        blocks = "".join(f"{r}b_{n}, " for n in bound)
+        if direct:
+            yield from self._direct(source, grid, bound, overtake)
+        yield f"{r}slowly({r}sid, {r}program, ({grid}), ({blocks}), {r}words)"
+
+    def _direct(self, source: KernelSource, grid: str, bound: Lines, overtake: bool) -> Iterator[str]:
+        r = self.p
+        storages = [f"{r}b_{n}.storage" for n in bound]
+        if source.mode == "validate":
+            yield f"{r}record = {r}fault_record({r}sid, {r}q)"
+            storages.append(f"{r}record.storage")
+        home = " and ".join(f"{r}b_{n}.queue is {r}q and {r}b_{n}.shared is None" for n in bound) or "True"
+        yield f"{r}lock = {r}q.lock"
+        yield f"{r}lock.acquire()"
+        yield "try:"
+        yield f" if {home}:"
+        arguments = ", ".join([f"{r}sid", grid, *storages, f"{r}words"])
+        yield f"  {r}q.slots[{r}program]({arguments})"
+        yield f"  {r}q.seq += 1"
+        if overtake and bound:
+            stamps = " = ".join(f"{r}b_{n}.stamp" for n in bound)
+            yield f"  {stamps} = {r}batch({r}q.native)"
+        yield "  return"
+        yield f"except {r}Diverted: pass"
+        yield f"except {r}Exception as {r}error: raise {r}failed({r}program, {r}error)"
+        yield f"finally: {r}lock.release()"
+
+    def _slot(self, slot: Slot) -> str:
+        r = self.p
+        match slot.kind:
+            case "count":
+                return f"{r}{'xyz'[slot.axis]}"
+            case "zero":
+                return "0"
+            case "program":
+                return f"{r}number"
+            case "length":
+                return f"{slot.name}.size"
+            case "offset":
+                return f"{slot.name}._at"
+            case "shape":
+                return f"{slot.name}.shape[{slot.axis}]"
+            case "stride":
+                return f"{slot.name}.strides[{slot.axis}]"
+            case "scalar":
+                return slot.name
+
+    def _scalars(self) -> str:
+        names = [p.name for p in self.params if isinstance(p, ScalarParam)]
+        return "".join(f"{n}, " for n in names)
+
+    # Functions ---------------------------------------------------------------------------------
+
+    def generic(self, *, direct: bool) -> str:
+        """`launch(client, count, /, *arguments)`."""
+        r = self.p
+        names = "".join(f"{p.name}, " for p in self.params)
+        arrays = "".join(f"{n}, " for n in self.arrays)
+        body = [*self.checks(), *self.count()]
+        body.append(f"{r}sid = {r}client._pin or {r}current() or {r}current_stream()")
+        if direct:
+            body += [
+                f"try: {r}q = {r}streams[{r}sid]",
+                f"except {r}KeyError: {r}q = {r}server.queue_of({r}sid)",
+            ]
+        else:
+            body.append(f"{r}q = None")
+        body.append(f"if {self.ordinary()}:")
+        body.append(f" {r}key = 0 if {self.plain()} else {self.key()}")
+        body += [f" try: {r}tail = {r}tails[{r}key]"]
+        body += [f" except {r}KeyError: {r}tail = {r}miss({r}key, {arrays})"]
+        body.append("else:")
+        body.append(f" {r}tail = {r}beyond({r}x, {r}y, {r}z, {arrays})")
+        body.append(f" if {r}tail is None: return")
+        body.append(f"{r}tail({r}sid, {r}q, {r}x, {r}y, {r}z, {names})")
+        return _function(f"launch({r}client, {r}count, /, {self.parameters()}*{r}extra)", body)
+
+    def tail(self, source: KernelSource, *, direct: bool, overtake: bool) -> str:
+        """`tail(stream, queue, x, y, z, *arguments)`: no checks, one variant."""
+        r = self.p
+        names = "".join(f"{p.name}, " for p in self.params)
+        body = list(self.enqueue(source, direct=direct, overtake=overtake))
+        return _function(f"tail({r}sid, {r}q, {r}x, {r}y, {r}z, {names})", body)
+
+    def prepared(self, source: KernelSource, facts: Any, *, direct: bool, overtake: bool) -> str:
+        """`call(self, count, /, *arguments)`: one variant, stream and queue; anything else goes to `generic`."""
+        r = self.p
+        names = "".join(f"{p.name}, " for p in self.params)
+        body = [*self.checks(), *self.count()]
+        body.append(f"if not ({self.ordinary()} and {self.holds(facts)}):")
+        body.append(f" return {r}generic({r}client, {r}count, {names})")
+        body += self.enqueue(source, direct=direct, overtake=overtake)
+        return _function(f"call({r}self, {r}count, /, {self.parameters()}*{r}extra)", body)
+
+
+def _function(head: str, body: Lines) -> str:
+    return f"def {head}:\n" + "".join(f" {line}\n" for line in body)
+
+
+def _free_prefix(names: Lines) -> str:
+    for number in itertools.count():
+        prefix = f"r{number or ''}_"
+        if not any(name.startswith(prefix) for name in names):
+            return prefix
+    raise AssertionError  # unreachable: count() does not end
+
+
+def array_names(source: KernelSource) -> tuple[str, ...]:
+    """The first parameter behind each binding."""
+    return tuple(binding.arrays[0] for binding in source.bindings if binding.arrays)
+
+
+def array_writes(source: KernelSource) -> tuple[bool, ...]:
+    """Whether each of them is written."""
+    return tuple(binding.writes for binding in source.bindings if binding.arrays)
+
+
+__all__ = ["ArrayParam", "Writer", "array_names", "array_writes"]

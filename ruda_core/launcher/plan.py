@@ -1,0 +1,118 @@
+"""LaunchPlan: what a launcher is generated from, and how it refuses."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ruda_core.artifact import ArrayParam, KernelSource, Mode, ScalarParam, VariantFacts
+from ruda_core.dtypes import BY_NAME, ValueType, vec
+from ruda_core.errors import LaunchArgumentError
+from ruda_core.tensor import ArrayArg, RudaTensor, TensorArg
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """One specialisation of a kernel, as its launchers need it."""
+
+    name: str
+    """The user's name for the kernel."""
+    file: str
+    line: int
+    params: tuple[ScalarParam | ArrayParam, ...]
+    """Run-time parameters in the user's order."""
+    dim: tuple[int, int, int]
+    mode: Mode
+    variant: Callable[[VariantFacts], KernelSource]
+    """Compiles for these facts. The launcher asks once for each facts that its arguments show."""
+
+    @property
+    def location(self) -> str:
+        """`name (file:line)`, as errors name a kernel."""
+        return f"{self.name} ({self.file}:{self.line})"
+
+    @property
+    def arrays(self) -> tuple[ArrayParam, ...]:
+        """The array and tensor parameters in order."""
+        return tuple(p for p in self.params if isinstance(p, ArrayParam))
+
+
+class Missing:
+    """The value of an argument that was not given."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = Missing()
+
+
+def element_of(param: ArrayParam) -> ValueType:
+    """The element type that an array parameter declares."""
+    scalar = BY_NAME[param.dtype]
+    return scalar if param.lanes == 1 else vec(scalar, param.lanes)
+
+
+def declared(param: ScalarParam | ArrayParam) -> str:
+    """A parameter's annotation, as users write it."""
+    if isinstance(param, ScalarParam):
+        return param.dtype
+    kind = "Array" if param.rank is None else "Tensor"
+    rank = "" if param.rank is None else f" of rank {param.rank}"
+    return f"{kind}[{element_of(param)!r}]{rank}"
+
+
+def described(value: object) -> str:
+    """An argument, as an error shows it."""
+    if isinstance(value, RudaTensor):
+        gap = "" if value.is_contiguous() else ", not contiguous"
+        return f"a tensor of {value.dtype!r} with shape {value.shape} on {value.device}{gap}"
+    if isinstance(value, np.ndarray):
+        return f"a NumPy array of {value.dtype} in host memory (pass client.tensor(array))"
+    if isinstance(value, list | tuple | bytes | bytearray | memoryview):
+        return f"a {type(value).__name__} in host memory (pass client.tensor(array))"
+    if isinstance(value, ArrayArg | TensorArg):
+        return repr(value)
+    return f"{reprlib.repr(value)} ({type(value).__name__})" if value is not MISSING else "nothing"
+
+
+def refuse(plan: LaunchPlan, param: ScalarParam | ArrayParam, got: str, expected: str = "") -> NoReturn:
+    """Raise LaunchArgumentError with kernel, parameter, expected and got."""
+    raise LaunchArgumentError(
+        f"{plan.location}: parameter {param.name}: expected {expected or declared(param)}, got {got}"
+    )
+
+
+def signature(plan: LaunchPlan) -> str:
+    """The parameters as users declared them."""
+    return ", ".join(f"{p.name}: {declared(p)}" for p in plan.params)
+
+
+def refuse_call(plan: LaunchPlan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
+    """Raise LaunchArgumentError for arguments that do not bind: too many, missing, unknown or twice."""
+    names = [p.name for p in plan.params]
+    unknown = [name for name in kwargs if name not in names]
+    twice = [name for name in names[: len(args)] if name in kwargs]
+    missing = [name for name in names[len(args) :] if name not in kwargs]
+    if unknown:
+        what = f"there is no parameter {', '.join(unknown)}"
+    elif twice:
+        what = f"{', '.join(twice)} was given by position and by name"
+    elif len(args) > len(names):
+        what = f"{len(args)} arguments for {len(names)} parameters"
+    else:
+        what = f"no argument for {', '.join(missing)}"
+    raise LaunchArgumentError(
+        f"{plan.location}: {what}; expected ({signature(plan)}), got {len(args) + len(kwargs)} arguments"
+    )
+
+
+def binds(plan: LaunchPlan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """True when the arguments name each parameter exactly once."""
+    names = [p.name for p in plan.params]
+    given = names[: len(args)] + list(kwargs)
+    return len(args) <= len(names) and len(given) == len(names) and set(given) == set(names)
