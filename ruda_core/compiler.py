@@ -1,0 +1,299 @@
+"""From a Python function and a signature to a `KernelSource`: the only module that knows the order.
+
+The work has two halves. `lowered` gives the typed function that the language defines, checked for
+uniformity and with its bounds checks in place; the reference interpreter runs exactly that. `legalised`
+rewrites it into what a target's language has, each step switched by the target's capabilities; a
+dialect renders the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ruda_core.artifact import (
+    BindingSpec,
+    KernelSource,
+    Mode,
+    ParameterLayout,
+    ScalarParam,
+    Slot,
+    VariantFacts,
+)
+from ruda_core.capabilities import Features, Requirement, Target, features_of, missing
+from ruda_core.codegen.dialect import Dialect
+from ruda_core.dtypes import ValueType
+from ruda_core.errors import LaunchArgumentError, UnsupportedFeature
+from ruda_core.frontend import Lowered, lower
+from ruda_core.ir import nodes as ir
+from ruda_core.ir.functions import MATH
+from ruda_core.ir.rewrite import expressions, walk
+from ruda_core.ir.span import Span, error_at
+from ruda_core.ir.text import show
+from ruda_core.ir.verify import verify
+from ruda_core.passes.pipeline import LANGUAGE, LEGALISE, Pass
+
+FORMAT = 1
+"""Part of every digest: raised when the meaning of a `KernelSource` changes."""
+
+FAULTS = "faults"
+"""The hidden array of validate mode."""
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """One specialisation of a kernel: everything that its code depends on, save captured values."""
+
+    fn: Any
+    """The Python function."""
+    name: str
+    arguments: Mapping[str, Any]
+    """For each parameter: a dtype (run-time scalar), an `ArrayParam`, or a compile-time value."""
+    typevars: Mapping[TypeVar, ValueType]
+    dim: tuple[int, int, int]
+    mode: Mode
+    fp_contract: bool = True
+    fp_exact: bool = False
+    fp_fast: bool = False
+
+
+class Compiler:
+    """Compiles for one device, or for a dialect's baseline where there is none."""
+
+    def __init__(self, dialect: Dialect | None, target: Target, *, backend: str) -> None:
+        """`dialect` None: the driver takes the function itself. `backend` is named in errors."""
+        self.dialect = dialect
+        self.target = target
+        self.features = features_of(target)
+        self.backend = backend
+
+    def lower(self, spec: KernelSpec, *, index64: bool = False) -> Lowered:
+        """The typed function of a specialisation, refused where the device lacks what it needs."""
+        lowered = lower(
+            spec.fn,
+            spec.arguments,
+            typevars=spec.typevars,
+            dim=spec.dim,
+            index64=index64,
+            mode=spec.mode,
+            name=spec.name,
+            fp_contract=spec.fp_contract,
+            fp_exact=spec.fp_exact,
+            fp_fast=spec.fp_fast,
+        )
+        verify(lowered.function)
+        require(lowered.function, self.features, self.backend)
+        return lowered
+
+    def compile(self, spec: KernelSpec, lowered: Lowered, facts: VariantFacts) -> KernelSource:
+        """The source of one variant. `lowered` is what `lower` gave for the same spec and index width."""
+        function = replace(
+            lowered.function,
+            groups=facts.groups,
+            equal_lengths=facts.equal_lengths,
+            spread=facts.spread,
+        )
+        function = _run(LANGUAGE, function, self.target)
+        _refuse_racing_uniformity(function)
+        return self._source(spec, function, facts)
+
+    def _source(self, spec: KernelSpec, language: ir.Function, facts: VariantFacts) -> KernelSource:
+        final = _run(LEGALISE, language, self.target)
+        layout = ParameterLayout.of(_slots(final, trimmed=self.dialect is not None))
+        entry = f"ruda_{_identifier(spec.name)}"
+        text = "" if self.dialect is None else self.dialect.render(final, layout, entry)
+        options = () if self.dialect is None else self.dialect.options(final)
+        name = "ir" if self.dialect is None else self.dialect.name
+        span = language.span or Span("<unknown>", 0, 0, 0)
+        source = KernelSource(
+            name=spec.name,
+            entry=entry,
+            dialect=name,
+            text=text,
+            layout=layout,
+            bindings=tuple(_bindings(language, final)),
+            params=language.params,
+            dim=language.dim,
+            mode=language.mode,
+            shared_memory=_shared_bytes(final),
+            spread=facts.spread,
+            sites=final.sites,
+            options=options,
+            file=span.file,
+            line=span.line,
+            program=final,
+        )
+        return replace(source, digest=_digest(source, text or show(final)))
+
+
+def _run(passes: tuple[Pass, ...], function: ir.Function, target: Target) -> ir.Function:
+    for step in passes:
+        function = step.apply(function, target)
+        verify(function, after=step.name)
+    return function
+
+
+def _identifier(name: str) -> str:
+    """`name` with what some target cannot spell left out."""
+    kept = "".join(c for c in name if c.isascii() and c.isalnum())
+    return kept or "kernel"
+
+
+def _digest(source: KernelSource, text: str) -> str:
+    parts = (
+        FORMAT,
+        source.dialect,
+        source.entry,
+        text,
+        source.layout.slots,
+        source.bindings,
+        source.dim,
+        source.mode,
+        source.spread,
+        source.options,
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+# What a function needs ----------------------------------------------------------------------------
+
+
+def require(function: ir.Function, features: Features, backend: str) -> None:
+    """Raise UnsupportedFeature, at the source line, for the first thing that the features lack."""
+    granted: set[Requirement] = set()
+    for requirement, span in requirements(function):
+        if requirement in granted:
+            continue
+        if missing(features, (requirement,)):
+            raise error_at(
+                UnsupportedFeature,
+                f"{requirement} is not supported by backend {backend!r}",
+                span or function.span,
+                (f"  in kernel {function.name}; client.features() lists what the device can do",),
+            )
+        granted.add(requirement)
+
+
+def requirements(function: ir.Function) -> Iterator[tuple[Requirement, Span | None]]:
+    """What the function uses that a device may lack, with the place of each use."""
+    for array in function.arrays:
+        if array.space != "constant":
+            yield Requirement("dtype", array.dtype.scalar.name, "storage"), function.span
+    for param in function.params:
+        if isinstance(param, ScalarParam):
+            yield Requirement("dtype", param.dtype, "storage"), function.span
+    for stmt in walk(function.body):
+        if isinstance(stmt, ir.Atomic):
+            yield Requirement("atomic", stmt.array.dtype.scalar.name, stmt.op), stmt.span
+        elif isinstance(stmt, ir.Subgroup):
+            yield Requirement("flag", "subgroup"), stmt.span
+        for expr in expressions(stmt):
+            yield Requirement("dtype", expr.type.scalar.name, "arithmetic"), expr.span or stmt.span
+            if isinstance(expr, ir.Math):
+                yield from _math_requirements(expr, stmt)
+
+
+def _math_requirements(expr: ir.Math, stmt: ir.Stmt) -> Iterator[tuple[Requirement, Span | None]]:
+    span = expr.span or stmt.span
+    if expr.fn == "fma":
+        yield Requirement("flag", "fma"), span
+    elif expr.type.is_float and not MATH[expr.fn].exact:
+        yield Requirement("dtype", expr.type.scalar.name, "functions"), span
+
+
+def _refuse_racing_uniformity(function: ir.Function) -> None:
+    """A barrier that depends on an array which the launch also writes through another name."""
+    from ruda_core.passes.accesses import accesses
+    from ruda_core.passes.uniformity import barrier_dependent_arrays
+
+    if not function.groups:
+        return
+    written = {array.name for array, access in accesses(function).items() if access.writes}
+    for array in barrier_dependent_arrays(function):
+        for group in function.groups:
+            overlapping = sorted(written.intersection(group))
+            if array.name in group and overlapping:
+                raise LaunchArgumentError(
+                    f"{function.name}: {array.name} and {overlapping[0]} overlap, and a barrier depends on "
+                    f"values of {array.name}: pass separate storage, or use ruda.uniform_load"
+                )
+
+
+# What the run column is told ----------------------------------------------------------------------
+
+
+def _bindings(language: ir.Function, final: ir.Function) -> Iterator[BindingSpec]:
+    from ruda_core.passes.accesses import accesses
+
+    used = accesses(final)
+    for binding in final.bindings:
+        names = tuple(array.name for array in binding.arrays if array.name != FAULTS)
+        found = [used[array] for array in binding.arrays if array in used]
+        yield BindingSpec(
+            name=binding.name,
+            dtype=binding.dtype.name,
+            arrays=names,
+            reads=any(access.reads for access in found),
+            writes=any(access.writes for access in found),
+        )
+
+
+def _slots(function: ir.Function, *, trimmed: bool) -> Iterator[Slot]:
+    """The slots of the parameter block; `trimmed` leaves out hidden ones that the body does not use."""
+    index = function.index.name
+    used = _hidden_uses(function) if trimmed else None
+
+    def wanted(kind: str, name: str = "", axis: int = 0) -> bool:
+        return used is None or (kind, name, axis) in used
+
+    for axis in range(3):
+        if wanted("count", "", axis):
+            yield Slot("count", index, axis=axis)
+    yield Slot("zero", "u32")
+    if function.mode == "validate":
+        yield Slot("program", "u32")
+    for array in function.in_space("global"):
+        if array.name == FAULTS:
+            continue
+        for kind in ("length", "offset"):
+            if wanted(kind, array.name):
+                yield Slot(kind, index, array.name)  # type: ignore[arg-type]  # two of SlotKind's own
+        for axis in range(array.rank or 0):
+            for kind in ("shape", "stride"):
+                if wanted(kind, array.name, axis):
+                    yield Slot(kind, index, array.name, axis)  # type: ignore[arg-type]  # likewise
+    for param in function.params:
+        if isinstance(param, ScalarParam):
+            yield Slot("scalar", _SLOT_DTYPE.get(param.dtype, param.dtype), param.name)
+
+
+_SLOT_DTYPE = {
+    "bool": "u32",
+    "u8": "u32",
+    "u16": "u32",
+    "i8": "i32",
+    "i16": "i32",
+    "f16": "f32",
+    "bf16": "f32",
+}
+
+
+def _hidden_uses(function: ir.Function) -> set[tuple[str, str, int]]:
+    used: set[tuple[str, str, int]] = set()
+    for stmt in walk(function.body):
+        for e in expressions(stmt):
+            match e:
+                case ir.Length() | ir.Offset():
+                    used.add((type(e).__name__.lower(), e.array.name, 0))
+                case ir.Shape() | ir.Stride():
+                    used.add((type(e).__name__.lower(), e.array.name, e.axis))
+                case ir.Builtin(name="workgroup_count"):
+                    used.update(("count", "", axis) for axis in ((e.axis,) if e.axis is not None else (0, 1, 2)))
+    return used
+
+
+def _shared_bytes(function: ir.Function) -> int:
+    return sum(a.dtype.itemsize * math.prod(a.shape) for a in function.in_space("shared"))

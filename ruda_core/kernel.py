@@ -1,0 +1,451 @@
+"""What users hold: `@kernel` and `@func`, and what a kernel has been compiled to.
+
+A launch that was seen before costs one look-up in a table of launchers, keyed by the server, the
+workgroup's dim and whatever else specialises this kernel (generic dtypes, ranks, compile-time and
+captured values; nothing, for most kernels). A miss lowers the function and builds a launcher.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn, overload
+
+from ruda_core.artifact import KernelSource, Mode, RudaDim, ScalarParam, VariantFacts
+from ruda_core.capabilities import Target
+from ruda_core.errors import LaunchArgumentError, RudaError
+from ruda_core.frontend.captures import Capture, capture_key
+from ruda_core.frontend.functions import Func
+from ruda_core.frontend.signature import KernelSignature, signature
+from ruda_core.ir.types import ParameterType
+from ruda_core.launcher import LaunchPlan, Launcher, PreparedLaunch, build_launcher, prepare_launch
+from ruda_core.settings import BoundsCheckMode, in_use
+from ruda_core.specialise import Specialisation, Specialiser
+
+if TYPE_CHECKING:
+    from ruda_core.client import ComputeClient
+    from ruda_core.codegen.dialect import Dialect
+    from ruda_core.compiler import Compiler, KernelSpec
+    from ruda_core.frontend import Lowered
+
+_UNCHECKED_MODES: dict[BoundsCheckMode, Mode] = {
+    BoundsCheckMode.AUTO: "unchecked",
+    BoundsCheckMode.ENFORCE: "checked",
+    BoundsCheckMode.VALIDATE: "validate",
+}
+
+_compilers: weakref.WeakKeyDictionary[Any, Compiler] = weakref.WeakKeyDictionary()
+_lock = threading.RLock()
+
+
+def compiler_of(client: ComputeClient) -> Compiler:
+    """The compiler for the device of a client; one for each server."""
+    compiler = _compilers.get(client.server)
+    if compiler is None:
+        runtime = client.runtime
+        made = runtime.Compiler(runtime.dialect, client.server.target, backend=runtime.name)
+        compiler = _compilers.setdefault(client.server, made)
+    return compiler
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """One specialisation of a kernel, compiled for one device or dialect."""
+
+    plan: LaunchPlan
+    kernel_source: KernelSource
+
+    @property
+    def source(self) -> str:
+        """The text in the target's language; empty for a backend that runs the IR itself."""
+        return self.kernel_source.text
+
+    @property
+    def ir(self) -> str:
+        """The typed function that was rendered, readable."""
+        from ruda_core.ir.text import show
+
+        return show(self.kernel_source.program)
+
+    @property
+    def dialect(self) -> str:
+        """The name of the target's language."""
+        return self.kernel_source.dialect
+
+    @property
+    def resources(self) -> Mapping[str, int]:
+        """What a launch takes: units of a workgroup, shared memory and parameters in bytes, bindings."""
+        x, y, z = self.kernel_source.dim
+        return {
+            "units_per_workgroup": x * y * z,
+            "shared_memory": self.kernel_source.shared_memory,
+            "parameter_bytes": self.kernel_source.layout.nbytes,
+            "bindings": len(self.kernel_source.bindings),
+        }
+
+    @property
+    def mode(self) -> Mode:
+        """How it treats an access out of bounds."""
+        return self.kernel_source.mode
+
+
+class _Variants:
+    """The sources of one specialisation, by what a launch's arguments let the compiler assume."""
+
+    def __init__(self, compiler: Compiler, spec: KernelSpec, lowered: Lowered) -> None:
+        self._compiler = compiler
+        self._spec = spec
+        self._lowered = {False: lowered}
+        self._sources: dict[VariantFacts, KernelSource] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, facts: VariantFacts) -> KernelSource:
+        source = self._sources.get(facts)
+        if source is None:
+            with self._lock:
+                source = self._sources.get(facts)
+                if source is None:
+                    source = self._sources[facts] = self._compile(facts)
+        return source
+
+    def _compile(self, facts: VariantFacts) -> KernelSource:
+        lowered = self._lowered.get(facts.index64)
+        if lowered is None:
+            lowered = self._lowered[facts.index64] = self._compiler.lower(self._spec, index64=facts.index64)
+        return self._compiler.compile(self._spec, lowered, facts)
+
+
+class Kernel:
+    """A kernel: written once, launched on any device. Made by `@ruda.kernel`."""
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        name: str | None = None,
+        fp_contract: bool = True,
+        fp_exact: bool = False,
+        fp_fast: bool = False,
+        scope: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`scope` holds the names of the defining function, for annotations that are strings."""
+        self.fn = fn
+        self.name = name or fn.__name__
+        self.__name__ = self.name
+        self.__doc__ = fn.__doc__
+        self.__wrapped__ = fn
+        self._flags = {"fp_contract": fp_contract, "fp_exact": fp_exact, "fp_fast": fp_fast}
+        self._scope = scope
+        self._specialiser: Specialiser | None = None
+        self._captures: tuple[Capture, ...] = ()
+        self._plain = False
+        """True when neither arguments nor captured values specialise it (found at the first launch)."""
+        self._tables: dict[Mode, dict[Any, Launcher]] = {"checked": {}, "validate": {}, "unchecked": {}}
+        self._checked = self._tables["checked"]
+
+    def __repr__(self) -> str:
+        return f"<ruda kernel {self.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RudaError(
+            f"{self.name} is a kernel: launch it, {self.name}.launch(client, count, dim, ...), or mark "
+            f"what other kernels call with @ruda.func"
+        )
+
+    # Launching ---------------------------------------------------------------------------------
+
+    def launch(self, client: ComputeClient, count: Any, dim: Any, /, *args: Any, **kwargs: Any) -> None:
+        """Run `count` workgroups of `dim` units, every access checked: reads out of bounds give zero,
+        writes are dropped. Returns at once; see `docs/` for where a later failure surfaces."""
+        if self._plain:
+            try:
+                launch = self._checked[client.server, dim]
+            except (KeyError, TypeError, AttributeError):
+                launch = self._find("checked", client, dim, ())
+            try:
+                return launch(client, count, *args, **kwargs)
+            except TypeError as error:
+                self._explain(error, args, kwargs)
+                raise
+        return self._launch("checked", client, count, dim, args, kwargs)
+
+    def launch_unchecked(
+        self, client: ComputeClient, count: Any, dim: Any, /, *args: Any, **kwargs: Any
+    ) -> None:
+        """The same, in the mode that the setting `bounds_check` names: auto (no checks), enforce
+        (checked), validate (checked, and every access out of bounds is reported)."""
+        mode = _UNCHECKED_MODES[in_use().bounds_check]
+        return self._launch(mode, client, count, dim, args, kwargs)
+
+    def launch_over(
+        self, client: ComputeClient, units: Any, /, *args: Any, dim: Any = None, **kwargs: Any
+    ) -> None:
+        """Checked, over at least `units` units (an int, or x first), with a dim that suits the device."""
+        from ruda_core.artifact import RudaCount
+
+        shape = RudaDim.of(dim) if dim is not None else suitable_dim(units, client.properties())
+        self.launch(client, RudaCount.cover(units, shape), tuple(shape), *args, **kwargs)
+
+    def prepare(
+        self, client: ComputeClient, dim: Any, /, *args: Any, mode: Mode = "checked", **kwargs: Any
+    ) -> PreparedLaunch:
+        """A launch with the types of `args`, checked once here; call it with `(count, *args)`."""
+        parts, values = self._split(args, kwargs)
+        launcher = self._find(mode, client, dim, parts)
+        return prepare_launch(launcher, client, values)
+
+    def _launch(
+        self,
+        mode: Mode,
+        client: ComputeClient,
+        count: Any,
+        dim: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        parts, values = self._split(args, kwargs)
+        launcher = self._find(mode, client, dim, parts)
+        try:
+            launcher(client, count, *values)
+        except TypeError as error:
+            self._explain(error, args, kwargs)
+            raise
+
+    def _split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        specialiser = self._specialiser or self._prepare_specialiser()
+        try:
+            return specialiser.split(*args, **kwargs)
+        except TypeError as error:
+            self._explain(error, args, kwargs)
+            raise
+
+    def _find(self, mode: Mode, client: ComputeClient, dim: Any, parts: tuple[Any, ...]) -> Launcher:
+        specialiser = self._specialiser or self._prepare_specialiser()
+        if type(dim) is not int and type(dim) is not tuple:
+            dim = tuple(_dim(self.name, dim))
+        captured = capture_key(self._captures) if self._captures else ()
+        key = (client.server, dim) if specialiser.trivial and not captured else (
+            client.server,
+            dim,
+            parts,
+            captured,
+        )
+        table = self._tables[mode]
+        launcher = table.get(key)
+        if launcher is None:
+            launcher = self._build(mode, client, dim, parts, table)
+        return launcher
+
+    def _build(
+        self, mode: Mode, client: ComputeClient, dim: Any, parts: tuple[Any, ...], table: dict[Any, Launcher]
+    ) -> Launcher:
+        specialiser = self._specialiser or self._prepare_specialiser()
+        with _lock:
+            lowered, plan = self._plan(
+                compiler_of(client), mode, _dim(self.name, dim), specialiser.specialisation(parts)
+            )
+            launcher = build_launcher(client.server, plan)
+            new = tuple(c for c in lowered.captures if c not in self._captures)
+            if new:
+                self._captures = (*self._captures, *new)
+                for every in self._tables.values():  # their keys lack what has just been found
+                    every.clear()
+            captured = capture_key(self._captures) if self._captures else ()
+            if specialiser.trivial and not captured:
+                table[client.server, dim] = launcher
+                self._plain = True
+            else:
+                self._plain = False
+                table[client.server, dim, parts, captured] = launcher
+        return launcher
+
+    def _plan(
+        self, compiler: Compiler, mode: Mode, dim: RudaDim, types: Specialisation
+    ) -> tuple[Lowered, LaunchPlan]:
+        from ruda_core.compiler import KernelSpec
+
+        spec = KernelSpec(
+            fn=self.fn,
+            name=self.name,
+            arguments=types.arguments,
+            typevars=types.typevars,
+            dim=(dim.x, dim.y, dim.z),
+            mode=mode,
+            **self._flags,
+        )
+        lowered = compiler.lower(spec)
+        where = self._signature()
+        plan = LaunchPlan(
+            kernel=self.name,
+            file=where.file,
+            line=where.line,
+            params=lowered.function.params,
+            dim=dim,
+            mode=mode,
+            variant=_Variants(compiler, spec, lowered),
+        )
+        return lowered, plan
+
+    def _signature(self) -> KernelSignature:
+        return signature(self.fn, self._scope)
+
+    def _prepare_specialiser(self) -> Specialiser:
+        self._specialiser = Specialiser(self._signature())
+        return self._specialiser
+
+    def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise LaunchArgumentError if the arguments do not bind to the parameters."""
+        try:
+            inspect.signature(self.fn).bind(*args, **kwargs)
+        except TypeError as mismatch:
+            names = ", ".join(p.name for p in self._signature().params)
+            raise LaunchArgumentError(
+                f"{self.name}({names}): {mismatch}; expected {len(self._signature().params)} arguments after "
+                f"client, count and dim, got {len(args) + len(kwargs)}"
+            ) from None
+
+    # Compiling ---------------------------------------------------------------------------------
+
+    def compile(
+        self, client: ComputeClient, dim: Any, /, *arg_types: Any, mode: Mode = "checked"
+    ) -> CompiledKernel:
+        """Compile for the client's device. `arg_types`: annotations (`f32`, `Array[f32]`) or sample
+        arguments, in parameter order. Raises CompileError."""
+        return self._compiled(compiler_of(client), dim, arg_types, mode)
+
+    def _compiled(
+        self, compiler: Compiler, dim: Any, arg_types: tuple[Any, ...], mode: Mode
+    ) -> CompiledKernel:
+        parts, _ = self._split(arg_types or self._own_types(), {})
+        specialiser = self._specialiser or self._prepare_specialiser()
+        _, plan = self._plan(compiler, mode, _dim(self.name, dim), specialiser.specialisation(parts))
+        return CompiledKernel(plan, plan.variant(VariantFacts()))
+
+    def _own_types(self) -> tuple[ParameterType | Any, ...]:
+        """The parameters' own annotations, for a kernel that says everything itself."""
+        return tuple(p.default if p.has_default else p.annotation for p in self._signature().params)
+
+
+def suitable_dim(units: Any, properties: Any) -> RudaDim:
+    """A workgroup of up to 256 units, shaped to the rank of `units`."""
+    rank = 1 if isinstance(units, int) else len(tuple(units))
+    wanted = {1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}.get(rank, (1, 1, 1))
+    most = properties.max_units_per_workgroup
+    x, y, z = (min(n, limit) for n, limit in zip(wanted, properties.max_workgroup_dim, strict=True))
+    while x * y * z > most:
+        x = max(1, x // 2)
+    return RudaDim(x, y, z)
+
+
+def _dim(kernel: str, dim: Any) -> RudaDim:
+    try:
+        made = RudaDim.of(dim)
+    except (TypeError, ValueError) as error:
+        raise LaunchArgumentError(
+            f"{kernel}: dim is an int, a tuple of 1 to 3 ints or a RudaDim, not {dim!r} ({error})"
+        ) from None
+    if min(made) < 1:
+        raise LaunchArgumentError(f"{kernel}: every axis of dim is at least 1, got {tuple(made)}")
+    return made
+
+
+@overload
+def kernel(fn: Callable[..., Any], /) -> Kernel: ...
+
+
+@overload
+def kernel(
+    *, name: str | None = ..., fp_contract: bool = ..., fp_exact: bool = ..., fp_fast: bool = ...
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
+def kernel(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    fp_contract: bool = True,
+    fp_exact: bool = False,
+    fp_fast: bool = False,
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+    """Make a kernel of a Python function; see the page on the kernel language for what it may say.
+
+    `fp_contract=False` keeps `a*b + c` from becoming one fused operation; `fp_exact` insists on
+    correctly rounded division and square root; `fp_fast` lets the target's compiler do algebra.
+    """
+    scope = _postponed_scope(fn, sys._getframe(1))
+
+    def make(function: Callable[..., Any]) -> Kernel:
+        return Kernel(
+            function,
+            name=name,
+            fp_contract=fp_contract,
+            fp_exact=fp_exact,
+            fp_fast=fp_fast,
+            scope=scope,
+        )
+
+    return make if fn is None else make(fn)
+
+
+def func(fn: Callable[..., Any], /) -> Func:
+    """Make a function that kernels can call."""
+    return Func(fn, scope=_postponed_scope(fn, sys._getframe(1)))
+
+
+def _postponed_scope(fn: Callable[..., Any] | None, frame: Any) -> Mapping[str, Any] | None:
+    """The defining frame's names, when annotations may be strings that need them."""
+    if frame.f_locals is frame.f_globals:
+        return None
+    if fn is not None and not any(isinstance(a, str) for a in fn.__annotations__.values()):
+        return None
+    return dict(frame.f_locals)
+
+
+# No device ----------------------------------------------------------------------------------------
+
+
+def compile_for(
+    dialect: str, kernel: Kernel, dim: Any = 64, /, *arg_types: Any, mode: Mode = "checked"
+) -> CompiledKernel:
+    """Render a kernel for a dialect's baseline, with no device present.
+
+    Raises BackendNotFound for a dialect that no installed backend brings, and CompileError.
+    """
+    from ruda_core.compiler import Compiler
+    from ruda_core.registry import dialect_named
+
+    found: Dialect = dialect_named(dialect)
+    return kernel._compiled(Compiler(found, found.baseline, backend=dialect), dim, arg_types, mode)
+
+
+class SourceKernel:
+    """Hand-written text for some dialects under one typed signature, launched like any kernel.
+
+    `params` maps names to annotations; `sources` maps a dialect's name to text whose entry point is
+    called `name` and whose bindings and parameter block are those of `parameters(dialect)`.
+    """
+
+    def __init__(self, name: str, params: Mapping[str, Any], sources: Mapping[str, str]) -> None:
+        self.name = name
+        self.params = dict(params)
+        self.sources = dict(sources)
+
+
+__all__ = [
+    "CompiledKernel",
+    "Kernel",
+    "PreparedLaunch",
+    "SourceKernel",
+    "compile_for",
+    "compiler_of",
+    "func",
+    "kernel",
+    "suitable_dim",
+]
