@@ -182,7 +182,7 @@ class VariantFacts:
 
 @dataclass(frozen=True)
 class KernelSource:
-    """A kernel ready for a driver: text in the target's language, or an opaque program, and all facts of it."""
+    """A kernel ready for a driver: text in the target's language, or an opaque program, with its facts."""
 
     name: str
     """The user's name for the kernel."""

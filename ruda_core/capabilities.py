@@ -219,7 +219,10 @@ def features_of(target: Target) -> Features:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that a kernel needs: ("dtype", "f64", "arithmetic"), ("atomic", "i64", "add"), ("flag", "subgroup")."""
+    """One thing that a kernel needs.
+
+    For example ("dtype", "f64", "arithmetic"), ("atomic", "i64", "add") or ("flag", "subgroup").
+    """
 
     kind: Literal["dtype", "atomic", "flag"]
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -144,7 +144,7 @@ class Vec:
         return vec(*item)
 
 
-@lru_cache(maxsize=None)
+@cache
 def vec(scalar: DType, lanes: int) -> VecType:
     """The vector type of `lanes` components; raises TypeError for what the language lacks."""
     if not isinstance(scalar, DType):

@@ -30,7 +30,7 @@ MATH: dict[str, MathFunction] = {
     "sqrt": MathFunction(1, "float", exact=True),
     "arctan2": MathFunction(2, "float"),
     "hypot": MathFunction(2, "float"),
-    "pow": MathFunction(2, "number"),  # integer base: exact with wrap; the exponent may be another integer dtype
+    "pow": MathFunction(2, "number"),  # integer base: exact with wrap, any integer exponent
     "fma": MathFunction(3, "float", exact=True),
     "floor": MathFunction(1, "float", exact=True),
     "ceil": MathFunction(1, "float", exact=True),

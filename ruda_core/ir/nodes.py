@@ -198,7 +198,7 @@ class Logic(Expr):
 @dataclass(frozen=True, slots=True, eq=False)
 class Cast(Expr):
     """Conversion by value: truncating and saturating from float to integer, wrapping between
-    integers, round to nearest even to floats, `!= 0` to bool. `raw`: the target's plain conversion is right."""
+    integers, round to nearest even to floats, `!= 0` to bool. `raw`: the target's own is right."""
 
     a: Expr
     raw: bool = False
@@ -213,7 +213,7 @@ class Bitcast(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Select(Expr):
-    """`a` where `cond`, else `b`; both are evaluated as far as anyone can tell. `cond` is bool, or a bool vector."""
+    """`a` where `cond` (bool, or a bool vector), else `b`; both count as evaluated."""
 
     cond: Expr
     a: Expr
