@@ -18,7 +18,7 @@ from ruda_core.dtypes import DType, bool_, f32
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter
-from ruda_core.passes.software.expr import Scope, Value
+from ruda_core.passes.software.expr import Scope, Value, by_component
 from ruda_core.passes.software.modulo import floor_quotient, remainder
 from ruda_core.passes.software.whole import TESTS, WHOLE
 
@@ -74,8 +74,11 @@ class _Floats(Rewriter):
         return scope.into(self, scope.opaque(f32 if dtype.bits == 16 else dtype, expr.value).to(dtype))
 
     def expand(self, expr: ir.Expr, rule: Callable[..., Value], *args: ir.Expr) -> ir.Expr:
+        return by_component(args, lambda *scalars: self.expanded(expr, rule, scalars), self)
+
+    def expanded(self, expr: ir.Expr, rule: Callable[..., Value], args: tuple[ir.Expr, ...]) -> ir.Expr:
         """`rule` on the operands, 16-bit floats widened before and rounded after."""
-        scope = Scope(expr.span)
+        scope = Scope(expr.span, fence=self.target.reassociates)
         dtype = args[0].type.scalar
         narrow = dtype.bits == 16
         values = [scope.value(a) for a in args]

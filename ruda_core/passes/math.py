@@ -20,7 +20,7 @@ from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter
 from ruda_core.ir.span import error_at
 from ruda_core.passes.software.exact import divide, root
-from ruda_core.passes.software.expr import Scope, Value
+from ruda_core.passes.software.expr import Scope, Value, by_component
 from ruda_core.passes.software.functions import FUNCTIONS
 
 
@@ -73,9 +73,12 @@ class _Math(Rewriter):
         raise error_at(UnsupportedFeature, message, expr.span)
 
     def expand(self, expr: ir.Expr, rule: Callable[..., Value], *args: ir.Expr) -> ir.Expr:
-        scope = Scope(expr.span, fence=self.target.reassociates, has_sqrt="sqrt:f32" in self.target.math)
-        values = [self.operand(scope, a) for a in args]
-        result = rule(*values)
+        return by_component(args, lambda *scalars: self.expanded(expr, rule, scalars), self)
+
+    def expanded(self, expr: ir.Expr, rule: Callable[..., Value], args: tuple[ir.Expr, ...]) -> ir.Expr:
+        has_sqrt = "sqrt:f32" in self.target.math
+        scope = Scope(expr.span, fence=self.target.reassociates, has_sqrt=has_sqrt)
+        result = rule(*(self.operand(scope, a) for a in args))
         return scope.into(self, result.convert(expr.type.scalar))
 
     def operand(self, scope: Scope, arg: ir.Expr) -> Value:

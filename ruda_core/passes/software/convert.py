@@ -59,7 +59,14 @@ def from_bf16_bits(h: Value) -> Value:
 
 def round_f16(x: Value) -> Value:
     """f32 rounded to a value that f16 holds."""
-    return from_f16_bits(to_f16_bits(x))
+    bits = x.bits(u32)
+    a = bits & MAGNITUDE
+    steps = (a.bits(f32) + 0.5).bits(u32) - 0x3F000000  # as in `to_f16_bits`
+    small = (steps.to(f32) * 2.0**-24).bits(u32)
+    normal = (a + ((a >> 13) & 1) + 0xFFF) & 0xFFFFE000
+    large = (a > INFINITY).where(a | 0x00400000, a.like(INFINITY))
+    kept = (a < 0x38800000).where(small, (normal >= 0x47800000).where(large, normal))
+    return (kept | (bits & SIGN)).bits(f32)
 
 
 def round_bf16(x: Value) -> Value:

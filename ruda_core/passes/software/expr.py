@@ -10,11 +10,11 @@ division, `.quo` truncates. `+ - *` on integers wrap. Nothing here needs a pass 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Union
 
-from ruda_core.dtypes import DType, ValueType, bool_, u32, unsigned
+from ruda_core.dtypes import DType, ValueType, bool_, u32, unsigned, vec
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter, is_simple
@@ -296,6 +296,16 @@ class Variable:
 
     def set(self, value: Value) -> None:
         self.scope.stmts.append(ir.Assign(self.scope.span, self.symbol, value.node))
+
+
+def by_component(args: tuple[ir.Expr, ...], rule: Callable[..., ir.Expr], rewriter: Rewriter) -> ir.Expr:
+    """`rule` on the operands, or on each component of vectors, for rules that take scalars only."""
+    lanes = args[0].type.lanes
+    if lanes == 1:
+        return rule(*args)
+    named = [rewriter.let(a) for a in args]
+    parts = tuple(rule(*(b.component(a, k) if a.type.lanes > 1 else a for a in named)) for k in range(lanes))
+    return ir.MakeVector(vec(parts[0].type.scalar, lanes), args[0].span, parts)
 
 
 def polynomial(x: Value, coefficients: tuple[float, ...]) -> Value:
