@@ -107,7 +107,7 @@ class Memory(Expressions):
         if not symbol.type.is_integer or self.frame.kind == "group":
             return
         self.strides[symbol] = stride = self.stride(value)
-        if self.frame.kind == "strip" and stride and self.frame.first is not None:
+        if self.frame.kind == "strip" and stride is not None and self.frame.first is not None:
             with self.for_first():
                 self.frame.made[symbol] = self.expr(value)
 
@@ -264,16 +264,8 @@ class Memory(Expressions):
         t = MEMORY[dtype.name]
         align = f"align {dtype.itemsize}"
         if op == "load":
-            order = "" if shared else "monotonic, "
-            kind = "load" if shared else "load atomic"
-            return Value(
-                self.w.ins(
-                    f"{kind} {t}, ptr {pointer} {order}{align}".replace("  ", " ").replace(
-                        f"{pointer} {align}", f"{pointer}, {align}"
-                    )
-                ),
-                dtype,
-            )
+            text = f"load {t}, ptr {pointer}, {align}" if shared else f"load atomic {t}, ptr {pointer} monotonic, {align}"
+            return Value(self.w.ins(text), dtype)
         if op == "store":
             if shared:
                 self.w.add(f"store {t} {args[0].text}, ptr {pointer}, {align}")
@@ -319,8 +311,9 @@ class Memory(Expressions):
         self.w.add(f"store {t} {new}, ptr {pointer}, {align}")
         return Value(old, dtype)
 
-    def byte_place(self, s: ir.MaskedStore) -> tuple[Place, Value]:
-        """A store of whole bytes within a word, as a store of its own (little-endian) that no other can lose."""
-        dtype = BY_NAME["u8" if s.mask == 0xFF else "u16"]
-        word = self.place(s.array, (s.index,))
-        return Place(word.kind, word.pointer, dtype), self.expr(s.shift)
+    def store_bytes(self, pointer: str, shift: Value, mask: int, value: Value) -> None:
+        """Whole bytes within a little-endian word, by a store of their own that disturbs no neighbour."""
+        dtype = BY_NAME["u8" if mask == 0xFF else "u16"]
+        by = self.w.ins(f"lshr i32 {shift.text}, 3")
+        at = self._element(pointer, BY_NAME["u8"], self.cast(Value(by, BY_NAME["u32"]), i64, raw=True).text)
+        self.store_one(Place("one", at, dtype), self.cast(value, dtype, raw=True))

@@ -1,0 +1,206 @@
+"""The dialect: a legalised function as the text of an LLVM module.
+
+The entry point is `void(ptr job, ptr scratch)`. A job is words of 64 bits: the next workgroup (taken
+atomically, a chunk at a time), their number, the chunk, the count on each axis, two words unused, a pointer
+for each binding, then the parameter block. Scratch holds shared, local and kept arrays of one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import ClassVar
+
+from ruda_core.artifact import ParameterLayout
+from ruda_core.capabilities import Target
+from ruda_core.codegen.dialect import Dialect
+from ruda_core.dtypes import DType, i32
+from ruda_core.ir import nodes as ir
+from ruda_cpu.expressions import Cell
+from ruda_cpu.frame import Frame, Layout
+from ruda_cpu.normal import normal
+from ruda_cpu.plan import Control, Node, Once, Region, plan
+from ruda_cpu.regions import Regions
+from ruda_cpu.target import BASELINE, WIDTH
+from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
+
+JOB_WORDS = 8
+"""64-bit words of a job before its bindings."""
+
+
+class CpuDialect(Dialect):
+    """LLVM text."""
+
+    name: ClassVar[str] = "cpu"
+    baseline: ClassVar[Target] = BASELINE
+
+    def render(self, function: ir.Function, layout: ParameterLayout, entry: str) -> str:
+        return Module(normal(function), layout).render(entry)
+
+
+def scratch_bytes(text: str) -> int:
+    """Bytes of scratch that a rendered module needs; from its first line."""
+    return int(text.split("\n", 1)[0].rpartition(" ")[2])
+
+
+class Module(Regions):
+    """One function's module."""
+
+    def __init__(self, function: ir.Function, layout: ParameterLayout) -> None:
+        super().__init__(function, layout, plan(function))
+        self.layout = Layout.of(function.dim)
+        zero = constant(i32, 0)
+        self.group_frame = Frame("group", (zero, zero, zero), zero, "0")
+        self.frame = self.group_frame
+        self.pointers: dict[ir.Array, str] = {}
+        self.elements: dict[ir.Array, DType] = {}
+        self.strides, self.exits, self.torn = {}, [], []
+        self._scratch = 0
+        self._cleared = 0
+
+    def render(self, entry: str) -> str:
+        self._header()
+        self._memory()
+        for symbol in sorted((s for s in self.plan.group if s.mutable), key=lambda s: s.name):
+            self.cells[symbol] = Cell(self.w.variable(REGISTER[symbol.type.scalar.name]), False)
+        self._groups()
+        body = self.w.text_of(self.w.lines)
+        first = self.w.text_of(self.w.entry)
+        parts = [
+            f"; scratch {self._scratch}",
+            *self.w.globals,
+            f"define void @{entry}(ptr %job, ptr noalias %scratch) #0 {{\nentry:\n{first}\n  br label %take\n{body}\n}}",
+            *self.w.declarations,
+            'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="true" }',
+            *(f"!{k} = {text}" for k, text in enumerate(self.w.metadata)),
+        ]
+        return "\n".join(parts) + "\n"
+
+    def _job_word(self, index: int, llvm_type: str = "i64") -> str:
+        where = self.w.ins(f"getelementptr inbounds i64, ptr %job, i64 {index}")
+        return self.w.ins(f"load {llvm_type}, ptr {where}, align 8")
+
+    def _header(self) -> None:
+        f = self.function
+        with self.w.into(self.w.entry):
+            self._total, self._chunk = self._job_word(1), self._job_word(2)
+            for axis in range(3):
+                count = self._job_word(3 + axis)
+                self.group_values["workgroup_count", axis] = count
+                self.group_values["size", axis] = self.w.ins(f"mul nuw nsw i64 {count}, {f.dim[axis]}")
+            at = JOB_WORDS + len(f.bindings)
+            self.w.add(f"%params = getelementptr inbounds i64, ptr %job, i64 {at}")
+
+    def _memory(self) -> None:
+        f = self.function
+        for k, binding in enumerate(f.bindings):
+            with self.w.into(self.w.entry):
+                base = self._job_word(JOB_WORDS + k, "ptr")
+            for array in binding.arrays:
+                self.elements[array] = binding.dtype
+                self.pointers[array] = base
+                if self._has_offset(array):
+                    offset = self.index64(self._slot("offset", array.name, 0, f.index))
+                    with self.w.into(self.w.entry):
+                        self.pointers[array] = self._element(base, binding.dtype, offset)
+        for array in f.in_space("shared", "local"):
+            dtype = array.dtype.scalar
+            count = prod(array.shape) * array.dtype.lanes * (f.units if array.space == "local" else 1)
+            self._reserve(array, dtype, count)
+        self._cleared = self._scratch
+        for symbol in self.plan.kept:
+            self.kept[symbol] = self._take(symbol.type.scalar, f.units + WIDTH)
+        for array in f.in_space("constant"):
+            self._constant(array)
+
+    def _reserve(self, array: ir.Array, dtype: DType, count: int) -> None:
+        self.elements[array] = dtype
+        self.pointers[array] = self._take(dtype, count)
+
+    def _take(self, dtype: DType, count: int) -> str:
+        at = self._scratch
+        self._scratch += -(-count * dtype.itemsize // 64) * 64
+        with self.w.into(self.w.entry):
+            return self.w.ins(f"getelementptr inbounds i8, ptr %scratch, i64 {at}")
+
+    def _constant(self, array: ir.Array) -> None:
+        dtype = array.dtype.scalar
+        t = MEMORY[dtype.name]
+        texts = [str(int(v)) if dtype.kind == "bool" else constant_text(dtype, v) for v in array.values]
+        name = f"@constant{len(self.w.globals)}"
+        values = ", ".join(f"{t} {text}" for text in texts)
+        self.w.globals.append(f"{name} = internal unnamed_addr constant [{len(texts)} x {t}] [{values}], align 64")
+        self.elements[array], self.pointers[array] = dtype, name
+
+    # Groups ------------------------------------------------------------------------------------
+
+    def _groups(self) -> None:
+        """Take chunks of groups until there are none; run the groups of each."""
+        w = self.w
+        w.place("take")
+        begin = w.ins(f"atomicrmw add ptr %job, i64 {self._chunk} monotonic")
+        w.branch(w.ins(f"icmp ult i64 {begin}, {self._total}"), "chunk", "done")
+        w.place("chunk")
+        end = w.call(
+            "i64", "llvm.umin.i64", ("i64", w.ins(f"add nuw i64 {begin}, {self._chunk}")), ("i64", self._total)
+        )
+        w.jump("group")
+        w.place("group")
+        w.add(f"%wg = phi i64 [ {begin}, %chunk ], [ %wg.next, %next ]")
+        self._positions()
+        if self.function.mode == "validate" and self._cleared:
+            w.call(
+                "void",
+                "llvm.memset.p0.i64",
+                ("ptr", "%scratch"),
+                ("i8", "0"),
+                ("i64", str(self._cleared)),
+                ("i1", "false"),
+            )
+        self._nodes(self.plan.nodes)
+        w.jump("next")
+        w.place("next")
+        w.add("%wg.next = add nuw i64 %wg, 1")
+        w.branch(w.ins(f"icmp ult i64 %wg.next, {end}"), "group", "take")
+        w.place("done")
+        w.add("ret void")
+
+    def _positions(self) -> None:
+        counts = [self.group_values["workgroup_count", axis] for axis in range(3)]
+        x = self.w.ins(f"urem i64 %wg, {counts[0]}")
+        rows = self.w.ins(f"udiv i64 %wg, {counts[0]}")
+        y = self.w.ins(f"urem i64 {rows}, {counts[1]}")
+        z = self.w.ins(f"udiv i64 {rows}, {counts[1]}")
+        self.group_values["workgroup_pos", None] = "%wg"
+        for axis, pos in enumerate((x, y, z)):
+            self.group_values["workgroup_pos", axis] = pos
+            start = self.w.ins(f"mul nuw nsw i64 {pos}, {self.function.dim[axis]}")
+            self.group_values["workgroup_start", axis] = start
+
+    def _nodes(self, nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
+            self.frame = self.group_frame
+            if isinstance(node, Region):
+                saved = self.exits
+                self.region(node)
+                self.exits = saved
+            elif isinstance(node, Once):
+                self.stmt(node.stmt)
+            else:
+                self._control(node)
+
+    def _control(self, node: Control) -> None:
+        stmt = node.stmt
+
+        def child(k: int) -> Callable[[], None]:
+            return lambda: self._nodes(node.children[k])
+
+        if isinstance(stmt, ir.If):
+            self.if_else(stmt.cond, child(0), child(1) if stmt.orelse else None)
+        elif isinstance(stmt, ir.Block):
+            self.block(stmt, child(0))
+        else:
+            self.loop(stmt, child(0))
+
+
+

@@ -1,0 +1,120 @@
+"""LLVM: text to object code for this processor, and object code to a function."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import itertools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+_MAGIC = b"ruda-cpu-object-1"
+_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Code:
+    """A kernel in memory; it stays there as long as this object."""
+
+    call: Callable[[int, int], None]
+    """`call(job, scratch)`, by address; Python's lock is released meanwhile."""
+    object_code: bytes
+    library: Any
+    """Keeps the code mapped."""
+
+
+class Refused(Exception):
+    """LLVM's own message about text that it does not take."""
+
+
+class Machine:
+    """The compiler for the processor that this process runs on; used from any thread."""
+
+    def __init__(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self.cpu = llvm.get_host_cpu_name()
+        self.features = llvm.get_host_cpu_features().flatten()
+        self.triple = llvm.get_process_triple()
+        self._target = llvm.Target.from_triple(self.triple)
+        self._machine = self._new_machine()
+        self._jit = llvm.create_lljit_compiler(self._new_machine(), use_jit_link=True)
+
+    def _new_machine(self) -> Any:
+        return self._target.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small", jit=True
+        )
+
+    @property
+    def version(self) -> str:
+        """LLVM's and llvmlite's."""
+        return f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}, llvmlite {llvmlite.__version__}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of everything that object code depends on beside the text."""
+        parts = (self.version, self.triple, self.cpu, self.features, _MAGIC.decode())
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def compile(self, text: str) -> bytes:
+        """Object code of a module; raises Refused with LLVM's message."""
+        header = f'target triple = "{self.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
+        with self._lock:
+            try:
+                module = llvm.parse_assembly(header + text)
+                module.verify()
+            except RuntimeError as error:
+                raise Refused(str(error)) from error
+            options = llvm.create_pipeline_tuning_options(speed_level=3)
+            options.loop_vectorization = options.slp_vectorization = True
+            options.loop_interleaving = options.loop_unrolling = True
+            builder = llvm.create_pass_builder(self._machine, options)
+            builder.getModulePassManager().run(module, builder)
+            code: bytes = self._machine.emit_object(module)
+        return code
+
+    def link(self, code: bytes, entry: str) -> Code:
+        """Map object code and find its entry point; raises Refused with LLVM's message."""
+        with self._lock:
+            try:
+                name = f"{entry}.{next(self._numbers)}"
+                builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+                library = builder.export_symbol(entry).link(self._jit, name)
+            except RuntimeError as error:
+                raise Refused(str(error)) from error
+        return Code(_SIGNATURE(library[entry]), code, library)
+
+
+def pack(code: bytes) -> bytes:
+    """Object code as it is kept on disk: with a digest of itself."""
+    return _MAGIC + hashlib.sha256(code).digest() + code
+
+
+def unpack(data: bytes) -> bytes | None:
+    """The object code, or None of bytes that are damaged or of another format."""
+    at = len(_MAGIC) + 32
+    code = data[at:]
+    if not data.startswith(_MAGIC) or hashlib.sha256(code).digest() != data[len(_MAGIC) : at]:
+        return None
+    return code
+
+
+_machine: Machine | None = None
+_machine_lock = threading.Lock()
+
+
+def machine() -> Machine:
+    """The one compiler of this process."""
+    global _machine
+    with _machine_lock:
+        if _machine is None:
+            _machine = Machine()
+        return _machine
