@@ -20,6 +20,8 @@ from ruda_opencl.probe import discover
 _STAGED = 1 << 18
 """Writes up to this many bytes are copied on the host, so that they need not wait for the queue."""
 
+_WORD = bytes(4)
+
 
 class Queue:
     """One in-order queue, what it still has to read from the host, and its last launches' names."""
@@ -104,12 +106,18 @@ class OpenCLDriver(Driver):
     # Memory and order -----------------------------------------------------------------------------
 
     def allocate(self, nbytes: int) -> cl.Buffer:
+        limit = self._native.max_mem_alloc_size
+        if nbytes > limit:
+            raise MemoryError(f"{nbytes} bytes on {self.properties.name}: a buffer has at most {limit}")
         try:
-            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+            storage = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+            # Drivers of GPUs take the memory at the first use: better that it fails here than in a launch.
+            cl.enqueue_copy(self._host_queue, storage, _WORD, is_blocking=True)
         except cl.Error as error:
             if is_out_of_memory(error):
                 raise MemoryError(f"{nbytes} bytes on {self.properties.name}: {error}") from error
             raise translated(error) from error
+        return storage
 
     def release(self, storage: cl.Buffer) -> None:
         storage.release()

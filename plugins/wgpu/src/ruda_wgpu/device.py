@@ -70,6 +70,7 @@ def properties_of(adapter: wgpu.GPUAdapter, device: wgpu.GPUDevice) -> DevicePro
     counts = limits["max-compute-workgroups-per-dimension"]
     driver = f"{info['backend_type']}, {info['description']}"
     bound = min(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"])
+    buffers = min(limits["max-storage-buffers-per-shader-stage"], limits["max-bindings-per-bind-group"] - 1)
     software = "llvmpipe" in info["device"]
     timed = has_clock(device)
     return DeviceProperties(
@@ -81,7 +82,7 @@ def properties_of(adapter: wgpu.GPUAdapter, device: wgpu.GPUDevice) -> DevicePro
         max_workgroup_dim=tuple(limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz"),
         max_workgroup_count=(counts, counts, counts),
         max_shared_memory=limits["max-compute-workgroup-storage-size"],
-        max_bindings=limits["max-storage-buffers-per-shader-stage"] - _OWN_BUFFERS,
+        max_bindings=buffers - _OWN_BUFFERS,
         max_allocation=bound & ~255,
         max_loop_iterations=_LLVMPIPE_LOOP_LIMIT if software else None,
         timing_method="device" if timed else "host",

@@ -15,6 +15,7 @@ from ruda_wgpu.batch import BLOCK, LAUNCHES, Launch, Queue
 from ruda_wgpu.device import can_map_storage, has_clock, open_adapter, properties_of, target_of
 from ruda_wgpu.failures import is_out_of_memory, translated, wrapped
 from ruda_wgpu.floats import tried
+from ruda_wgpu.shaders import shader_module
 from ruda_wgpu.timing import Clock, Reading
 from ruda_wgpu.transfers import Staging
 
@@ -156,7 +157,7 @@ class WgpuDriver(Driver):
     def load(self, source: KernelSource, binary: bytes | None) -> Program:
         groups, pipelines = self._layout(len(source.bindings))
         try:
-            module = self._device.create_shader_module(code=source.text)
+            module = shader_module(self._device, source.text)
             pipeline = self._device.create_compute_pipeline(
                 layout=pipelines, compute={"module": module, "entry_point": source.entry}
             )
