@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     from ruda_core.client import ComputeClient as ComputeClient
     from ruda_core.kernel import CompiledKernel as CompiledKernel
     from ruda_core.kernel import Kernel as Kernel
-    from ruda_core.kernel import SourceKernel as SourceKernel
     from ruda_core.kernel import compile_for as compile_for
     from ruda_core.kernel import func as func
     from ruda_core.kernel import kernel as kernel
@@ -106,13 +105,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_LANGUAGE = "ruda_core.frontend.intrinsics"
-
 _LAZY: dict[str, str] = {
     name: module
     for module, names in (
         ("ruda_core.client", "ComputeClient"),
-        ("ruda_core.kernel", "CompiledKernel Kernel SourceKernel compile_for func kernel"),
+        ("ruda_core.kernel", "CompiledKernel Kernel compile_for func kernel"),
         ("ruda_core.launcher", "PreparedLaunch"),
         ("ruda_core.memory", "Bytes Handle MemoryUsage"),
         ("ruda_core.plugin", "BackendInfo"),
@@ -123,23 +120,240 @@ _LAZY: dict[str, str] = {
         ("ruda_core.settings", "BoundsCheckMode Settings configure settings"),
         ("ruda_core.tensor", "ArrayArg CopyDescriptor RudaTensor TensorArg TensorLayout"),
         ("ruda_core.tune", "autotune"),
-        (_LANGUAGE, ""),
+        (
+            "ruda_core.frontend.intrinsics",
+            "ABSOLUTE_POS ABSOLUTE_POS_X ABSOLUTE_POS_Y ABSOLUTE_POS_Z SUBGROUP_COUNT SUBGROUP_ID "
+            "SUBGROUP_LANE SUBGROUP_SIZE UNIT_POS UNIT_POS_X UNIT_POS_Y UNIT_POS_Z WORKGROUP_COUNT "
+            "WORKGROUP_COUNT_X WORKGROUP_COUNT_Y WORKGROUP_COUNT_Z WORKGROUP_DIM WORKGROUP_DIM_X "
+            "WORKGROUP_DIM_Y WORKGROUP_DIM_Z WORKGROUP_POS WORKGROUP_POS_X WORKGROUP_POS_Y "
+            "WORKGROUP_POS_Z abs arccos arccosh arcsin arcsinh arctan arctan2 arctanh atomic_add "
+            "atomic_and_ atomic_compare_exchange atomic_exchange atomic_load atomic_max atomic_min "
+            "atomic_or_ atomic_store atomic_sub atomic_xor barrier bitcast cbrt ceil clamp clz "
+            "copysign cos cosh ctz debug_print div_trunc dot erf exp exp2 expm1 floor fma fmax fmin "
+            "hypot index inf is_float isfinite isinf isnan local log log10 log1p log2 matrix maximum "
+            "minimum mulhi nan popcount pow rem_trunc reverse_bits round rsqrt select shared sign sin "
+            "sinh sqrt struct subgroup_all subgroup_and_ subgroup_any subgroup_ballot "
+            "subgroup_barrier subgroup_broadcast subgroup_elect subgroup_exclusive_prod "
+            "subgroup_exclusive_sum subgroup_inclusive_prod subgroup_inclusive_sum subgroup_max "
+            "subgroup_min subgroup_or_ subgroup_prod subgroup_shuffle subgroup_shuffle_down "
+            "subgroup_shuffle_up subgroup_shuffle_xor subgroup_sum subgroup_xor tan tanh trunc "
+            "uniform_load unroll",
+        ),
     )
     for name in names.split()
 }
 """Public name -> the module that has it."""
 
-_EAGER = (
-    "Array BackendCompileError BackendConflict BackendError BackendIncompatible BackendLoadError "
-    "BackendNotFound BackendUnavailable BufferTooBig CompileError Comptime ConfigError DType Device DeviceLost "
-    "DeviceMismatch DeviceProperties Features ForkedProcessError InvalidHandle KernelFault KernelSyntaxError "
-    "KernelTypeError LaunchArgumentError LaunchError LaunchLimitError OutOfDeviceMemory OutOfMemory "
-    "PoolCapacityExceeded RegistryError RudaCount RudaDim RudaError ServerAlreadyRegistered ServerError "
-    "ServerNotRegistered ServerUnhealthy Tensor TuneError UniformityError UnsupportedFeature UnsupportedStrides "
-    "Vec bf16 bool_ f16 f32 f64 i16 i32 i64 i8 u16 u32 u64 u8"
-).split()
-
-__all__ = sorted([*_EAGER, *_LAZY])
+__all__ = [
+    "ABSOLUTE_POS",
+    "ABSOLUTE_POS_X",
+    "ABSOLUTE_POS_Y",
+    "ABSOLUTE_POS_Z",
+    "Array",
+    "ArrayArg",
+    "BackendCompileError",
+    "BackendConflict",
+    "BackendError",
+    "BackendIncompatible",
+    "BackendInfo",
+    "BackendLoadError",
+    "BackendNotFound",
+    "BackendUnavailable",
+    "BoundsCheckMode",
+    "BufferTooBig",
+    "Bytes",
+    "CompileError",
+    "CompiledKernel",
+    "Comptime",
+    "ComputeClient",
+    "ComputeServer",
+    "ConfigError",
+    "CopyDescriptor",
+    "DType",
+    "Device",
+    "DeviceLost",
+    "DeviceMismatch",
+    "DeviceProperties",
+    "Features",
+    "ForkedProcessError",
+    "Future",
+    "Handle",
+    "InvalidHandle",
+    "Kernel",
+    "KernelFault",
+    "KernelSyntaxError",
+    "KernelTypeError",
+    "LaunchArgumentError",
+    "LaunchError",
+    "LaunchLimitError",
+    "MemoryUsage",
+    "OutOfDeviceMemory",
+    "OutOfMemory",
+    "PoolCapacityExceeded",
+    "PreparedLaunch",
+    "ProfileDuration",
+    "RegistryError",
+    "RudaCount",
+    "RudaDim",
+    "RudaError",
+    "RudaTensor",
+    "Runtime",
+    "SUBGROUP_COUNT",
+    "SUBGROUP_ID",
+    "SUBGROUP_LANE",
+    "SUBGROUP_SIZE",
+    "ServerAlreadyRegistered",
+    "ServerError",
+    "ServerNotRegistered",
+    "ServerUnhealthy",
+    "Settings",
+    "StreamId",
+    "Tensor",
+    "TensorArg",
+    "TensorLayout",
+    "TuneError",
+    "UNIT_POS",
+    "UNIT_POS_X",
+    "UNIT_POS_Y",
+    "UNIT_POS_Z",
+    "UniformityError",
+    "UnsupportedFeature",
+    "UnsupportedStrides",
+    "Vec",
+    "WORKGROUP_COUNT",
+    "WORKGROUP_COUNT_X",
+    "WORKGROUP_COUNT_Y",
+    "WORKGROUP_COUNT_Z",
+    "WORKGROUP_DIM",
+    "WORKGROUP_DIM_X",
+    "WORKGROUP_DIM_Y",
+    "WORKGROUP_DIM_Z",
+    "WORKGROUP_POS",
+    "WORKGROUP_POS_X",
+    "WORKGROUP_POS_Y",
+    "WORKGROUP_POS_Z",
+    "abs",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "atomic_add",
+    "atomic_and_",
+    "atomic_compare_exchange",
+    "atomic_exchange",
+    "atomic_load",
+    "atomic_max",
+    "atomic_min",
+    "atomic_or_",
+    "atomic_store",
+    "atomic_sub",
+    "atomic_xor",
+    "autotune",
+    "backends",
+    "barrier",
+    "bf16",
+    "bitcast",
+    "bool_",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "client",
+    "clz",
+    "compile_for",
+    "configure",
+    "copysign",
+    "cos",
+    "cosh",
+    "ctz",
+    "debug_print",
+    "devices",
+    "div_trunc",
+    "dot",
+    "erf",
+    "exp",
+    "exp2",
+    "expm1",
+    "f16",
+    "f32",
+    "f64",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "func",
+    "hypot",
+    "i16",
+    "i32",
+    "i64",
+    "i8",
+    "index",
+    "inf",
+    "is_float",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "kernel",
+    "local",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "matrix",
+    "maximum",
+    "minimum",
+    "mulhi",
+    "nan",
+    "popcount",
+    "pow",
+    "rem_trunc",
+    "reverse_bits",
+    "round",
+    "rsqrt",
+    "runtime",
+    "select",
+    "settings",
+    "shared",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "stream",
+    "struct",
+    "subgroup_all",
+    "subgroup_and_",
+    "subgroup_any",
+    "subgroup_ballot",
+    "subgroup_barrier",
+    "subgroup_broadcast",
+    "subgroup_elect",
+    "subgroup_exclusive_prod",
+    "subgroup_exclusive_sum",
+    "subgroup_inclusive_prod",
+    "subgroup_inclusive_sum",
+    "subgroup_max",
+    "subgroup_min",
+    "subgroup_or_",
+    "subgroup_prod",
+    "subgroup_shuffle",
+    "subgroup_shuffle_down",
+    "subgroup_shuffle_up",
+    "subgroup_shuffle_xor",
+    "subgroup_sum",
+    "subgroup_xor",
+    "tan",
+    "tanh",
+    "trace",
+    "trunc",
+    "u16",
+    "u32",
+    "u64",
+    "u8",
+    "uniform_load",
+    "unroll",
+]
 
 
 class _Package(ModuleType):
@@ -154,7 +368,8 @@ def __getattr__(name: str) -> Any:
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(module), name)
+    home = importlib.import_module(module)
+    value = home.EXPORTS[name] if module.endswith(".intrinsics") else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -34,7 +34,57 @@ from ruda_core.ir.rewrite import expressions, walk
 from ruda_core.ir.span import Span, error_at
 from ruda_core.ir.text import show
 from ruda_core.ir.verify import verify
-from ruda_core.passes.pipeline import LANGUAGE, LEGALISE, Pass
+from ruda_core.passes.accesses import accesses
+from ruda_core.passes.atomics import atomics
+from ruda_core.passes.bind import bind
+from ruda_core.passes.bounds import bounds
+from ruda_core.passes.casts import casts
+from ruda_core.passes.checks import checks
+from ruda_core.passes.dead_code import dead_code
+from ruda_core.passes.exits import exits
+from ruda_core.passes.faults import faults
+from ruda_core.passes.fences import fences
+from ruda_core.passes.flatten import flatten
+from ruda_core.passes.floats import floats
+from ruda_core.passes.fold import fold
+from ruda_core.passes.integers import integers
+from ruda_core.passes.math import math as math_functions
+from ruda_core.passes.narrow import narrow
+from ruda_core.passes.positions import positions
+from ruda_core.passes.scalars import SLOTS, scalars
+from ruda_core.passes.storage import storage
+from ruda_core.passes.trips import trips
+from ruda_core.passes.uniform_loads import uniform_loads
+from ruda_core.passes.uniformity import barrier_dependent_arrays, uniformity
+from ruda_core.passes.vectors import vectors
+
+Anywhere = Callable[[ir.Function], ir.Function]
+ForTarget = Callable[[ir.Function, Target], ir.Function]
+
+LANGUAGE: tuple[Anywhere, ...] = (fold, uniformity, bounds, dead_code, faults, trips)
+"""What every function goes through: it is then what the language defines, all of it explicit."""
+
+LEGALISE: tuple[Anywhere | ForTarget, ...] = (
+    uniform_loads,
+    scalars,
+    positions,
+    vectors,
+    math_functions,
+    integers,
+    casts,
+    floats,
+    flatten,
+    bind,
+    storage,
+    narrow,
+    atomics,
+    exits,
+    checks,
+    fences,
+    fold,
+    dead_code,
+)
+"""What gives a target with a language of its own only what it has; each docstring says why it stands here."""
 
 FORMAT = 1
 """Part of every digest: raised when the meaning of a `KernelSource` changes."""
@@ -70,6 +120,11 @@ class Compiler:
         self.features = features_of(target)
         self.backend = backend
 
+    @property
+    def dialect_name(self) -> str:
+        """What `KernelSource.dialect` says of its sources."""
+        return "ir" if self.dialect is None else self.dialect.name
+
     def lower(self, spec: KernelSpec, *, index64: bool = False) -> Lowered:
         """The typed function of a specialisation, refused where the device lacks what it needs."""
         lowered = lower(
@@ -96,22 +151,23 @@ class Compiler:
             equal_lengths=facts.equal_lengths,
             spread=facts.spread,
         )
-        function = _run(LANGUAGE, function, self.target)
+        for step in LANGUAGE:
+            function = step(function)
+            verify(function, after=step.__name__)
         _refuse_racing_uniformity(function)
         return self._source(spec, function, facts)
 
     def _source(self, spec: KernelSpec, language: ir.Function, facts: VariantFacts) -> KernelSource:
-        final = _run(LEGALISE, language, self.target)
+        final = bind(language, self.target) if self.dialect is None else legalised(language, self.target)
         layout = ParameterLayout.of(_slots(final, trimmed=self.dialect is not None))
         entry = f"ruda_{_identifier(spec.name)}"
         text = "" if self.dialect is None else self.dialect.render(final, layout, entry)
         options = () if self.dialect is None else self.dialect.options(final)
-        name = "ir" if self.dialect is None else self.dialect.name
         span = language.span or Span("<unknown>", 0, 0, 0)
         source = KernelSource(
             name=spec.name,
             entry=entry,
-            dialect=name,
+            dialect=self.dialect_name,
             text=text,
             layout=layout,
             bindings=tuple(_bindings(language, final)),
@@ -129,11 +185,15 @@ class Compiler:
         return replace(source, digest=_digest(source, text or show(final)))
 
 
-def _run(passes: tuple[Pass, ...], function: ir.Function, target: Target) -> ir.Function:
-    for step in passes:
-        function = step.apply(function, target)
-        verify(function, after=step.name)
+def legalised(function: ir.Function, target: Target) -> ir.Function:
+    """The function with nothing left that `target` lacks."""
+    for step in LEGALISE:
+        function = step(function, target) if step in _FOR_TARGET else step(function)  # type: ignore[call-arg]
+        verify(function, after=step.__name__)
     return function
+
+
+_FOR_TARGET = frozenset(step for step in LEGALISE if step.__code__.co_argcount == 2)
 
 
 def _identifier(name: str) -> str:
@@ -206,9 +266,6 @@ def _math_requirements(expr: ir.Math, stmt: ir.Stmt) -> Iterator[tuple[Requireme
 
 def _refuse_racing_uniformity(function: ir.Function) -> None:
     """A barrier that depends on an array which the launch also writes through another name."""
-    from ruda_core.passes.accesses import accesses
-    from ruda_core.passes.uniformity import barrier_dependent_arrays
-
     if not function.groups:
         return
     written = {array.name for array, access in accesses(function).items() if access.writes}
@@ -226,8 +283,6 @@ def _refuse_racing_uniformity(function: ir.Function) -> None:
 
 
 def _bindings(language: ir.Function, final: ir.Function) -> Iterator[BindingSpec]:
-    from ruda_core.passes.accesses import accesses
-
     used = accesses(final)
     for binding in final.bindings:
         names = tuple(array.name for array in binding.arrays if array.name != FAULTS)
@@ -267,18 +322,7 @@ def _slots(function: ir.Function, *, trimmed: bool) -> Iterator[Slot]:
                     yield Slot(kind, index, array.name, axis)  # type: ignore[arg-type]  # likewise
     for param in function.params:
         if isinstance(param, ScalarParam):
-            yield Slot("scalar", _SLOT_DTYPE.get(param.dtype, param.dtype), param.name)
-
-
-_SLOT_DTYPE = {
-    "bool": "u32",
-    "u8": "u32",
-    "u16": "u32",
-    "i8": "i32",
-    "i16": "i32",
-    "f16": "f32",
-    "bf16": "f32",
-}
+            yield Slot("scalar", SLOTS.get(param.dtype, param.dtype), param.name)
 
 
 def _hidden_uses(function: ir.Function) -> set[tuple[str, str, int]]:
@@ -291,7 +335,9 @@ def _hidden_uses(function: ir.Function) -> set[tuple[str, str, int]]:
                 case ir.Shape() | ir.Stride():
                     used.add((type(e).__name__.lower(), e.array.name, e.axis))
                 case ir.Builtin(name="workgroup_count"):
-                    used.update(("count", "", axis) for axis in ((e.axis,) if e.axis is not None else (0, 1, 2)))
+                    used.update(
+                        ("count", "", axis) for axis in ((e.axis,) if e.axis is not None else (0, 1, 2))
+                    )
     return used
 
 

@@ -11,18 +11,24 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from ruda_core.artifact import KernelSource, Mode, RudaDim, ScalarParam, VariantFacts
-from ruda_core.capabilities import Target
+from ruda_core.artifact import KernelSource, Mode, RudaDim, VariantFacts
 from ruda_core.errors import LaunchArgumentError, RudaError
 from ruda_core.frontend.captures import Capture, capture_key
 from ruda_core.frontend.functions import Func
 from ruda_core.frontend.signature import KernelSignature, signature
 from ruda_core.ir.types import ParameterType
-from ruda_core.launcher import LaunchPlan, Launcher, PreparedLaunch, build_launcher, prepare_launch
+from ruda_core.launcher import (
+    Launcher,
+    LaunchPlan,
+    PreparedLaunch,
+    build_launcher,
+    enqueue_bindings,
+    prepare_launch,
+)
 from ruda_core.settings import BoundsCheckMode, in_use
 from ruda_core.specialise import Specialisation, Specialiser
 
@@ -58,6 +64,21 @@ class CompiledKernel:
 
     plan: LaunchPlan
     kernel_source: KernelSource
+    _launchers: weakref.WeakKeyDictionary[Any, Launcher] = field(
+        default_factory=weakref.WeakKeyDictionary, repr=False, compare=False
+    )
+
+    def enqueue(self, client: ComputeClient, count: Any, bindings: Sequence[Any]) -> None:
+        """Launch with handles, `ArrayArg`s, `TensorArg`s and scalars in parameter order."""
+        launcher = self._launchers.get(client.server)
+        if launcher is None:
+            if compiler_of(client).dialect_name != self.dialect:
+                raise LaunchArgumentError(
+                    f"{self.plan.location} was compiled to {self.dialect}, which {client.device} does not run: "
+                    f"compile it with a client of that device"
+                )
+            launcher = self._launchers[client.server] = build_launcher(client.server, self.plan)
+        enqueue_bindings(launcher, client, count, bindings)
 
     @property
     def source(self) -> str:
@@ -230,11 +251,15 @@ class Kernel:
         if type(dim) is not int and type(dim) is not tuple:
             dim = tuple(_dim(self.name, dim))
         captured = capture_key(self._captures) if self._captures else ()
-        key = (client.server, dim) if specialiser.trivial and not captured else (
-            client.server,
-            dim,
-            parts,
-            captured,
+        key = (
+            (client.server, dim)
+            if specialiser.trivial and not captured
+            else (
+                client.server,
+                dim,
+                parts,
+                captured,
+            )
         )
         table = self._tables[mode]
         launcher = table.get(key)
@@ -425,24 +450,10 @@ def compile_for(
     return kernel._compiled(Compiler(found, found.baseline, backend=dialect), dim, arg_types, mode)
 
 
-class SourceKernel:
-    """Hand-written text for some dialects under one typed signature, launched like any kernel.
-
-    `params` maps names to annotations; `sources` maps a dialect's name to text whose entry point is
-    called `name` and whose bindings and parameter block are those of `parameters(dialect)`.
-    """
-
-    def __init__(self, name: str, params: Mapping[str, Any], sources: Mapping[str, str]) -> None:
-        self.name = name
-        self.params = dict(params)
-        self.sources = dict(sources)
-
-
 __all__ = [
     "CompiledKernel",
     "Kernel",
     "PreparedLaunch",
-    "SourceKernel",
     "compile_for",
     "compiler_of",
     "func",

@@ -92,7 +92,7 @@ def element_of(argument: Any) -> ValueType | None:
     if isinstance(argument, (ArrayType, TensorType)):
         element = argument.element
         return None if isinstance(element, TypeVar) else element
-    element = getattr(argument, "element", None)
+    element = getattr(argument, "dtype", None)
     return element if isinstance(element, (DType, VecType)) else None
 
 
@@ -108,9 +108,7 @@ class Specialiser:
     def __init__(self, signature: KernelSignature) -> None:
         self.signature = signature
         self.parts = tuple(_parts(signature))
-        self.runtime = tuple(
-            p.name for p in signature.params if not isinstance(p.annotation, ComptimeType)
-        )
+        self.runtime = tuple(p.name for p in signature.params if not isinstance(p.annotation, ComptimeType))
         self.trivial = not self.parts and not any(p.has_default for p in signature.params)
         """Nothing to split: every launch has the same key and all arguments are run-time arguments."""
         self.split = self._generate()
