@@ -1,0 +1,69 @@
+"""Fixtures for tests that run on every device.
+
+`RUDA_TEST_DEVICES` restricts the devices: backends or devices, separated by commas ("cpu,cuda:0"). A name in
+it that matches nothing stops the run. A backend that is installed but not usable here takes part as one
+device whose tests are skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A backend without a usable device on this machine."""
+
+    backend: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.backend}:absent"
+
+
+@cache
+def tested_devices() -> tuple[Any, ...]:
+    """The devices that tests run on; asked for when the first such test is collected."""
+    import ruda_core as ruda
+
+    devices: list[Any] = list(ruda.devices())
+    devices += [
+        Absent(info.name, f"{info.name} is {info.status}: {info.reason}")
+        for info in ruda.backends()
+        if info.status not in ("available", "disabled")
+    ]
+    wanted = {name.strip() for name in os.environ.get("RUDA_TEST_DEVICES", "").split(",") if name.strip()}
+    unknown = wanted - {str(d) for d in devices} - {d.backend for d in devices}
+    if unknown:
+        raise pytest.UsageError(
+            f"RUDA_TEST_DEVICES names {sorted(unknown)}; there are {[str(d) for d in devices]}"
+        )
+    if wanted:
+        devices = [d for d in devices if str(d) in wanted or d.backend in wanted]
+    return tuple(devices)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "device" in metafunc.fixturenames:
+        metafunc.parametrize("device", tested_devices(), ids=str, indirect=True)
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> Any:
+    """One device after the other."""
+    if isinstance(request.param, Absent):
+        pytest.skip(request.param.reason)
+    return request.param
+
+
+@pytest.fixture
+def client(device: Any) -> Any:
+    """A client of the device, as an application gets it."""
+    import ruda_core as ruda
+
+    return ruda.client(device)
