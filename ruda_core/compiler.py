@@ -21,6 +21,7 @@ from ruda_core.artifact import (
     ParameterLayout,
     ScalarParam,
     Slot,
+    SlotKind,
     VariantFacts,
 )
 from ruda_core.capabilities import Features, Requirement, Target, features_of, missing
@@ -188,7 +189,7 @@ class Compiler:
 def legalised(function: ir.Function, target: Target) -> ir.Function:
     """The function with nothing left that `target` lacks."""
     for step in LEGALISE:
-        function = step(function, target) if step in _FOR_TARGET else step(function)  # type: ignore[call-arg]
+        function = step(function, target) if step in _FOR_TARGET else step(function)  # type: ignore[call-arg]  # by its arity
         verify(function, after=step.__name__)
     return function
 
@@ -296,6 +297,10 @@ def _bindings(language: ir.Function, final: ir.Function) -> Iterator[BindingSpec
         )
 
 
+_ARRAY_SLOTS: tuple[SlotKind, ...] = ("length", "offset")
+_AXIS_SLOTS: tuple[SlotKind, ...] = ("shape", "stride")
+
+
 def _slots(function: ir.Function, *, trimmed: bool) -> Iterator[Slot]:
     """The slots of the parameter block; `trimmed` leaves out hidden ones that the body does not use."""
     index = function.index.name
@@ -313,13 +318,13 @@ def _slots(function: ir.Function, *, trimmed: bool) -> Iterator[Slot]:
     for array in function.in_space("global"):
         if array.name == FAULTS:
             continue
-        for kind in ("length", "offset"):
+        for kind in _ARRAY_SLOTS:
             if wanted(kind, array.name):
-                yield Slot(kind, index, array.name)  # type: ignore[arg-type]  # two of SlotKind's own
+                yield Slot(kind, index, array.name)
         for axis in range(array.rank or 0):
-            for kind in ("shape", "stride"):
+            for kind in _AXIS_SLOTS:
                 if wanted(kind, array.name, axis):
-                    yield Slot(kind, index, array.name, axis)  # type: ignore[arg-type]  # likewise
+                    yield Slot(kind, index, array.name, axis)
     for param in function.params:
         if isinstance(param, ScalarParam):
             yield Slot("scalar", SLOTS.get(param.dtype, param.dtype), param.name)

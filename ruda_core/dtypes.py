@@ -70,7 +70,8 @@ class DType:
         if self.name == "bf16":
             import ml_dtypes  # costs more than numpy itself: only for who uses bf16
 
-            return np.dtype(ml_dtypes.bfloat16)
+            brain_float: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+            return brain_float
         return np.dtype(_NUMPY[self.name])
 
     @property

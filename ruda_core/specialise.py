@@ -90,8 +90,7 @@ def scalar_dtype(value: Any) -> DType:
 def element_of(argument: Any) -> ValueType | None:
     """The element type of an array argument or of an annotation; None for one that has none of its own."""
     if isinstance(argument, (ArrayType, TensorType)):
-        element = argument.element
-        return None if isinstance(element, TypeVar) else element
+        return None if isinstance(argument.element, TypeVar) else argument.element
     element = getattr(argument, "dtype", None)
     return element if isinstance(element, (DType, VecType)) else None
 
@@ -156,9 +155,9 @@ class Specialiser:
             if isinstance(annotation, TypeVar):
                 scalars.append((annotation, p.name))
             elif isinstance(annotation, (ArrayType, TensorType)) and isinstance(annotation.element, TypeVar):
-                element = found[p.name, element_of]
-                if element is not None:
-                    self._bind_one(typevars, owners, annotation.element, element, p.name)
+                given: ValueType | None = found[p.name, element_of]
+                if given is not None:
+                    self._bind_one(typevars, owners, annotation.element, given, p.name)
         for variable, name in scalars:
             if variable not in typevars:
                 self._bind_one(typevars, owners, variable, found[name, scalar_dtype], name)

@@ -134,7 +134,7 @@ class Rewriter:
 
     def visit(self, stmt: ir.Stmt) -> None:
         stmt = map_operands(stmt, self.rewrite)
-        changed = {}
+        changed: dict[str, Any] = {}
         for name in BODY_FIELDS:
             body = getattr(stmt, name, None)
             if body is not None:
