@@ -1,0 +1,130 @@
+"""What a launch costs: ruda's own share over a driver that does nothing, and each device against its library.
+
+python benchmarks/launch.py
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from timing import Row, limit_row, median_each, ratio_row, show
+
+import ruda_core as ruda
+from ruda_core import Array, f32, i32
+from ruda_core.artifact import KernelSource
+from ruda_core.capabilities import Device
+from ruda_core.client import ComputeClient
+from ruda_core.driver import COMPLETED, Driver, LaunchFunction, Pending, Report
+from ruda_core.reference.target import TARGET, properties
+from ruda_core.runtime import make_runtime
+
+
+@ruda.kernel
+def scale(a: f32, n: i32, x: Array[f32], y: Array[f32]):
+    i = ruda.ABSOLUTE_POS
+    if i < n:
+        y[i] = a * x[i]
+
+
+class NullDriver(Driver):
+    """Memory and queues that are nothing, and launches that do nothing."""
+
+    def __init__(self, device: Device) -> None:
+        self.properties = properties()
+        self.target = TARGET
+
+    def allocate(self, nbytes: int) -> object:
+        return object()
+
+    def open_queue(self, report: Report) -> object:
+        return object()
+
+    def completion(self, queue: object) -> Pending:
+        return COMPLETED
+
+    def write(self, queue: object, storage: object, offset: int, data: memoryview) -> None:
+        pass
+
+    def read(self, queue: object, storage: object, offset: int, out: memoryview) -> Pending:
+        return COMPLETED
+
+    def load(self, source: KernelSource, binary: bytes | None) -> object:
+        return source
+
+    def launcher(self, program: object, queue: object) -> LaunchFunction:
+        def launch(*args: object) -> None:
+            pass
+
+        return launch
+
+
+class NullDevices:
+    """One device."""
+
+    def devices(self) -> tuple[Device, ...]:
+        return (Device("null"),)
+
+
+def null_client() -> ComputeClient:
+    """A client whose server runs over `NullDriver`."""
+    runtime = make_runtime("null", NullDevices(), driver=f"{__name__}:NullDriver", dialect=None)
+    return ComputeClient(runtime.create_server(Device("null")), runtime)
+
+
+def measure(client: ComputeClient, number: int) -> list[float]:
+    """Median seconds of a generic and of a prepared launch."""
+    x, y = client.zeros(1024, np.float32), client.zeros(1024, np.float32)
+    scale.launch(client, 16, 64, 2.0, 1024, x, y)
+    prepared = scale.prepare(client, 64, 2.0, 1024, x, y)
+    launch = scale.launch
+    times = median_each(
+        [lambda: launch(client, 16, 64, 2.0, 1024, x, y), lambda: prepared(16, 2.0, 1024, x, y)],
+        repeat=21,
+        number=number,
+    )
+    client.sync().result()
+    return times
+
+
+def opencl_peer(number: int) -> float | None:
+    """Median seconds of PyOpenCL's own typed launch on its first device; None where there is none."""
+    try:
+        import pyopencl as cl
+
+        client = ruda.client("opencl")
+    except (ImportError, ruda.BackendError):
+        return None
+    resource = client.resource(client.create_from_slice(bytes(4096)))
+    context = resource.context
+    queue = cl.CommandQueue(context)
+    text = (
+        "__kernel void scale(float a, int n, __global const float *x, __global float *y)"
+        "{ int i = get_global_id(0); if (i < n) y[i] = a * x[i]; }"
+    )
+    kernel = cl.Kernel(cl.Program(context, text).build(), "scale")
+    kernel.set_scalar_arg_dtypes([np.float32, np.int32, None, None])
+    x, y = (cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096) for _ in range(2))
+    (median,) = median_each(
+        [lambda: kernel(queue, (1024,), (64,), 2.0, 1024, x, y)], repeat=21, number=number
+    )
+    queue.finish()
+    return median
+
+
+def main() -> None:
+    rows: list[Row] = []
+    generic, prepared = measure(null_client(), 2000)
+    rows.append(limit_row("over nothing, launch", generic, 1.5))
+    rows.append(limit_row("over nothing, prepared", prepared, 0.7))
+    for device in ruda.devices():
+        generic, prepared = measure(ruda.client(device), 200)
+        rows.append(Row(f"{device}, launch", f"{generic * 1e6:.2f} µs", "", None, "", None))
+        rows.append(Row(f"{device}, prepared", f"{prepared * 1e6:.2f} µs", "", None, "", None))
+        peer = opencl_peer(200) if device.backend == "opencl" else None
+        if peer is not None:
+            rows.append(ratio_row(f"{device}, launch against PyOpenCL", generic, peer, 1.1))
+            rows.append(ratio_row(f"{device}, prepared against PyOpenCL", prepared, peer, 0.95))
+    show("launch: 2 arrays, 2 scalars", rows)
+
+
+if __name__ == "__main__":
+    main()
