@@ -233,6 +233,9 @@ class _Unit:
         index = tuple(self.eval(i) for i in s.index)
         array: ir.Array = s.array
         if self.launch.flattened or len(index) == 1 and array.rank is None and len(array.shape) <= 1:
+            whole = not (self.launch.flattened or self.launch.bound or array.shape)
+            if whole and not 0 <= index[0] < self.length(array):
+                raise Undefined(f"{array.name}[{index[0]}] is outside its length {self.length(array)}")
             return int(index[0])
         if array.shape:
             extents, strides = (
