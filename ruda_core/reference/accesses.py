@@ -9,11 +9,9 @@ import numpy as np
 
 from ruda_core.dtypes import i64, u32
 from ruda_core.ir import nodes as ir
+from ruda_core.passes.faults import FAULTS
 from ruda_core.reference import atomics, faults, memory
 from ruda_core.reference.expressions import Expressions
-
-FAULTS = "faults"
-"""Name of the hidden array that the fault record of validate mode is."""
 
 _HELPERS: dict[str, Any] = {
     "gather": memory.gather,

@@ -8,13 +8,14 @@ fractions where its products could overflow or lose bits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ruda_core.dtypes import DType, bf16, f64
-from ruda_core.passes import values
 from ruda_core.reference.conversions import to_bf16
 
 _SPLIT = np.float64((1 << 27) + 1)
@@ -62,8 +63,17 @@ def _fused_f64(a: Any, b: Any, c: Any) -> Any:
     simple = ~finite | (a == 0) | (b == 0)  # nothing is lost, or nothing can be
     result = np.where(simple, plain, result)
     for at in zip(*np.nonzero(~simple & ~_safe(a, b, c)), strict=True):
-        result[at] = values.EXACT["fma"](f64, float(a[at]), float(b[at]), float(c[at]))
+        result[at] = _exact(float(a[at]), float(b[at]), float(c[at]))
     return result[()]
+
+
+def _exact(a: float, b: float, c: float) -> float:
+    """By fractions; the product is not zero."""
+    total = Fraction(a) * Fraction(b) + Fraction(c)
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
 
 
 def _safe(a: Any, b: Any, c: Any) -> Any:

@@ -14,8 +14,9 @@ from ruda_core.errors import UnsupportedFeature
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import walk
 from ruda_core.ir.span import error_at
+from ruda_core.passes.faults import FAULTS
 from ruda_core.reference import masks
-from ruda_core.reference.accesses import FAULTS, Accesses
+from ruda_core.reference.accesses import Accesses
 from ruda_core.reference.exits import Exits, outliving
 from ruda_core.reference.expressions import Expressions, SlotUse
 from ruda_core.reference.loops import counted

@@ -14,7 +14,7 @@ from ruda_core.driver import LaunchFunction, Report
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType
 from ruda_core.errors import BackendCompileError, ServerError
 from ruda_core.ir import nodes as ir
-from ruda_core.reference.accesses import FAULTS
+from ruda_core.passes.faults import FAULTS
 from ruda_core.reference.conversions import conversion
 from ruda_core.reference.expressions import SlotUse
 from ruda_core.reference.generate import generate

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ruda_core.capabilities import ATOMIC_OPS, NATIVE_SEMANTICS, DeviceProperties, Target
-from ruda_core.dtypes import ALL, FLOATS, INTEGERS, VECTOR_LANES
+from ruda_core.dtypes import ALL, VECTOR_LANES
 from ruda_core.ir.functions import MATH
 
 ALIGNMENT = 256
@@ -29,7 +29,7 @@ TARGET = Target(
     ),
     vectors=frozenset(VECTOR_LANES),
     semantics=NATIVE_SEMANTICS,
-    math=frozenset(f"{fn}:{d.name}" for fn in MATH for d in (*FLOATS, *INTEGERS)),
+    math=frozenset(f"{fn}:{d.name}" for fn in MATH for d in ALL),
     fma=True,
     exact_div_sqrt=True,
     contract_control=True,

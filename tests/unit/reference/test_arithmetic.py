@@ -1,0 +1,247 @@
+"""Operators, casts and comparisons: every dtype, against exact scalar arithmetic."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from harness import elementwise
+
+from ruda_core.dtypes import (
+    ALL,
+    FLOATS,
+    INTEGERS,
+    DType,
+    bf16,
+    bool_,
+    f16,
+    f32,
+    f64,
+    i8,
+    i32,
+    i64,
+    u8,
+    u64,
+    vec,
+)
+from ruda_core.ir import build
+from ruda_core.ir import nodes as ir
+from ruda_core.passes import values
+
+INTEGER_OPS = ("+", "-", "*", "//", "%", "div_trunc", "rem_trunc", "&", "|", "^")
+SHIFTS = ("<<", ">>")
+
+
+def corners(dtype: DType) -> np.ndarray:
+    if dtype.kind == "bool":
+        return np.array([False, True])
+    if dtype.is_integer:
+        near = [0, 1, 2, 3, 5, 7, dtype.bits - 1, dtype.bits, dtype.max, dtype.max - 1, dtype.max // 2 + 1]
+        near += [] if dtype.kind == "uint" else [-1, -2, -3, -7, dtype.min, dtype.min + 1]
+        return np.array(near, dtype.numpy)
+    limits = {"f16": (65504.0, 6e-8), "bf16": (3.3895e38, 1e-39), "f32": (3.4028235e38, 1e-45)}
+    most, least = limits.get(dtype.name, (1.7976931348623157e308, 5e-324))
+    with np.errstate(over="ignore"):
+        numbers = [0.0, 0.5, 1.0, 1.5, 2.5, 3.0, 1 / 3, 7.25, 100.0, most, least, np.inf, np.nan]
+        return np.array([*numbers, *(-x for x in numbers)], np.float64).astype(dtype.numpy)
+
+
+def pairs(dtype: DType, other: DType | None = None) -> tuple[np.ndarray, np.ndarray]:
+    a, b = corners(dtype), corners(other or dtype)
+    return np.repeat(a, len(b)), np.tile(b, len(a))
+
+
+def python(dtype: DType, array: np.ndarray) -> list:
+    if dtype.kind == "bool":
+        return [bool(x) for x in array]
+    return [float(x) if dtype.is_float else int(x) for x in array]
+
+
+def same(dtype: DType, got: np.ndarray, wanted: list) -> None:
+    with np.errstate(all="ignore"):
+        expected = np.array(wanted).astype(dtype.numpy) if dtype.is_float else np.array(wanted, dtype.numpy)
+    if not dtype.is_float:
+        assert got.tolist() == expected.tolist()
+        return
+    bits = f"u{dtype.itemsize}"
+    nan = np.isnan(got) & np.isnan(expected)
+    assert ((got.view(bits) == expected.view(bits)) | nan).all(), (got, expected)
+
+
+@pytest.mark.parametrize("op", INTEGER_OPS)
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integer_operators(dtype: DType, op: str) -> None:
+    a, b = pairs(dtype)
+    got = elementwise(dtype, lambda x, y: build.binary(op, x, y), dtype, dtype)(a, b)
+    same(dtype, got, [values.binary(op, dtype, x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+
+
+@pytest.mark.parametrize("op", [*INTEGER_OPS, *SHIFTS])
+@pytest.mark.parametrize("dtype", [i8, u8], ids=str)
+def test_all_pairs_of_bytes(dtype: DType, op: str) -> None:
+    every = np.arange(dtype.min, dtype.max + 1).astype(dtype.numpy)
+    a, b = np.repeat(every, 256), np.tile(every, 256)
+    got = elementwise(dtype, lambda x, y: build.binary(op, x, y), dtype, dtype)(a, b)
+    same(dtype, got, [values.binary(op, dtype, x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+
+
+@pytest.mark.parametrize("op", SHIFTS)
+@pytest.mark.parametrize(
+    ("dtype", "amount"), list(itertools.product(INTEGERS, (i8, u8, i32, i64, u64))), ids=str
+)
+def test_shifts_by_any_integer(dtype: DType, amount: DType, op: str) -> None:
+    a, b = pairs(dtype, amount)
+    got = elementwise(dtype, lambda x, y: ir.Binary(dtype, None, op, x, y), dtype, amount)(a, b)
+    same(dtype, got, [values.binary(op, dtype, x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+
+
+@pytest.mark.parametrize("op", ["+", "-", "*", "/"])
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_float_operators_round_once(dtype: DType, op: str) -> None:
+    a, b = pairs(dtype)
+    got = elementwise(dtype, lambda x, y: build.binary(op, x, y), dtype, dtype)(a, b)
+    left, right = python(dtype, a), python(dtype, b)
+    same(dtype, got, [values.binary(op, dtype, x, y) for x, y in zip(left, right, strict=True)])
+
+
+@pytest.mark.parametrize("op", ["//", "%"])
+@pytest.mark.parametrize("dtype", [f16, f32, f64], ids=str)
+def test_float_floor_division_is_numpys(dtype: DType, op: str) -> None:
+    a, b = pairs(dtype)
+    got = elementwise(dtype, lambda x, y: build.binary(op, x, y), dtype, dtype)(a, b)
+    with np.errstate(all="ignore"):
+        same(dtype, got, (np.floor_divide if op == "//" else np.remainder)(a, b).tolist())
+
+
+def test_bf16_floor_division_has_the_divisors_sign() -> None:
+    a, b = np.array([7.0, -7.0, 7.0, 1.0], bf16.numpy), np.array([2.0, 2.0, -2.0, np.inf], bf16.numpy)
+    floor = elementwise(bf16, lambda x, y: build.binary("//", x, y), bf16, bf16)(a, b)
+    rest = elementwise(bf16, lambda x, y: build.binary("%", x, y), bf16, bf16)(a, b)
+    assert floor.astype(float).tolist() == [3.0, -4.0, -4.0, 0.0]
+    assert rest.astype(float).tolist() == [1.0, 1.0, -1.0, 1.0]
+
+
+@pytest.mark.parametrize("op", sorted(ir.COMPARISONS))
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+def test_comparisons(dtype: DType, op: str) -> None:
+    a, b = pairs(dtype)
+    got = elementwise(bool_, lambda x, y: build.compare(op, x, y), dtype, dtype)(a, b)
+    left, right = python(dtype, a), python(dtype, b)
+    assert got.tolist() == [values.compare(op, x, y) for x, y in zip(left, right, strict=True)]
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.product((i8, u8, i32, i64, u64), repeat=2)), ids=str)
+def test_integers_of_two_dtypes_compare_by_value(a: DType, b: DType) -> None:
+    left, right = pairs(a, b)
+    for op in ("<", "==", ">="):
+        got = elementwise(bool_, lambda x, y, op=op: build.compare(op, x, y), a, b)(left, right)
+        wanted = [values.compare(op, x, y) for x, y in zip(left.tolist(), right.tolist(), strict=True)]
+        assert got.tolist() == wanted
+
+
+@pytest.mark.parametrize(("source", "to"), list(itertools.product(ALL, ALL)), ids=str)
+def test_casts(source: DType, to: DType) -> None:
+    data = corners(source)
+    if source.is_integer and source.bits == 64:
+        tricky = [
+            (1 << 24) + 1,
+            (1 << 53) + 1,
+            (1 << 62) + 1,
+            (1 << 61) + (1 << 53) + 1,
+            0x101 << 40,
+            (0x101 << 40) + 1,
+        ]
+        data = np.concatenate([data, np.array(tricky, source.numpy)])
+    if source is f64:
+        tricky = [
+            1 + 2**-8,
+            1 + 2**-8 + 2**-40,
+            1 + 2**-11 + 2**-40,
+            2.0**31,
+            -(2.0**31) - 1,
+            2.0**63,
+            2.0**64,
+            1e-42,
+        ]
+        data = np.concatenate([data, tricky])
+    got = elementwise(to, lambda x: build.cast(to, x), source)(data)
+    same(to, got, [values.cast(to, source, x) for x in python(source, data)])
+
+
+@pytest.mark.parametrize(
+    ("source", "to"), [(f32, i32), (i32, f32), (u64, f64), (f16, i8), (bf16, u8)], ids=str
+)
+def test_bitcasts(source: DType, to: DType) -> None:
+    if source.bits != to.bits:
+        to = vec(to, source.bits // to.bits)
+    data = corners(source)
+    got = elementwise(to, lambda x: ir.Bitcast(to, None, x), source)(data)
+    assert got.tobytes() == data.tobytes()
+
+
+def test_bitcast_from_a_vector() -> None:
+    pair = vec(u8, 2)
+    data = np.arange(1, 21, dtype=np.uint8)
+    got = elementwise(f16, lambda x: ir.Bitcast(f16, None, x), pair)(data)
+    assert got.tobytes() == data.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+def test_unary(dtype: DType) -> None:
+    data = corners(dtype)
+    for op in ("-", "~"):
+        if (op == "~" and dtype.is_float) or (op == "-" and dtype is bool_):
+            continue
+        got = elementwise(dtype, lambda x, op=op: build.unary(op, x), dtype)(data)
+        same(dtype, got, [values.unary(op, dtype, x) for x in python(dtype, data)])
+
+
+def test_any_byte_but_zero_reads_as_true() -> None:
+    got = elementwise(i32, lambda x: build.cast(i32, x), bool_)(
+        np.array([0, 1, 2, 128, 255], np.uint8).view(np.bool_)
+    )
+    assert got.tolist() == [0, 1, 1, 1, 1]
+
+
+def test_select_and_logic() -> None:
+    a, b = pairs(i32)
+
+    def make(x: ir.Expr, y: ir.Expr) -> ir.Expr:
+        smaller = build.both(build.compare("<", x, y), build.negate(build.compare("==", x, build.like(x, 3))))
+        return build.select(smaller, x, y)
+
+    got = elementwise(i32, make, i32, i32)(a, b)
+    assert got.tolist() == np.where((a < b) & (a != 3), a, b).tolist()
+
+
+def test_vectors_by_component() -> None:
+    four = vec(f32, 4)
+    a = np.arange(32, dtype=np.float32)
+    b = np.linspace(-3, 5, 32, dtype=np.float32)
+
+    def make(x: ir.Expr, y: ir.Expr) -> ir.Expr:
+        first = ir.MakeVector(four, None, (build.component(x, 0),))
+        turned = ir.MakeVector(four, None, tuple(build.component(y, k) for k in (3, 2, 1, 0)))
+        largest = build.math("max", build.binary("+", x, first), turned)
+        return build.select(build.compare("<", x, y), largest, build.like(x, 2.0))
+
+    got = elementwise(four, make, four, four)(a, b).reshape(-1, 4)
+    x, y = a.reshape(-1, 4), b.reshape(-1, 4)
+    wanted = np.where(x < y, np.maximum(x + x[:, :1], y[:, ::-1]), np.float32(2))
+    assert (got == wanted).all()
+
+
+def test_a_scalar_condition_selects_whole_vectors() -> None:
+    three = vec(i32, 3)
+    data = np.arange(30, dtype=np.int32)
+
+    def make(x: ir.Expr) -> ir.Expr:
+        odd = build.compare(
+            "==", build.binary("&", build.component(x, 0), build.const(i32, 1)), build.const(i32, 1)
+        )
+        return ir.Select(three, None, odd, x, build.unary("-", x))
+
+    got = elementwise(three, make, three)(data).reshape(-1, 3)
+    rows = data.reshape(-1, 3)
+    assert (got == np.where(rows[:, :1] % 2 == 1, rows, -rows)).all()
