@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+import threading
 from typing import Any
 
 import numpy as np
@@ -15,58 +14,12 @@ from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Repo
 from ruda_core.errors import BackendCompileError, BackendUnavailable
 from ruda_opencl.dialect import target_with
 from ruda_opencl.failures import is_out_of_memory, translated, wrapped
+from ruda_opencl.launching import launch_maker
 from ruda_opencl.probe import discover
+from ruda_opencl.queues import WORD, Clock, Finished, Mark, Queue
 
 _STAGED = 1 << 18
 """Writes up to this many bytes are copied on the host, so that they need not wait for the queue."""
-
-_WORD = bytes(4)
-
-
-class Queue:
-    """One in-order queue, what it still has to read from the host, and its last launches' names."""
-
-    __slots__ = ("native", "recent", "staged")
-
-    def __init__(self, native: cl.CommandQueue) -> None:
-        self.native = native
-        self.recent: deque[str] = deque(maxlen=8)
-        self.staged: deque[tuple[cl.Event, bytes]] = deque()
-
-
-class Finished(Pending):
-    """The completion that one event marks; keeps the host memory of a read alive."""
-
-    __slots__ = ("_event", "_keep", "_recent")
-
-    def __init__(self, event: cl.Event, recent: deque[str], keep: object = None) -> None:
-        self._event, self._recent, self._keep = event, recent, keep
-
-    def done(self) -> bool:
-        return bool(self._event.command_execution_status <= cl.command_execution_status.COMPLETE)
-
-    def wait(self) -> None:
-        with wrapped(self._recent):
-            self._event.wait()
-        self._keep = None
-
-    def on_done(self, callback: Callable[[], None]) -> bool:
-        self._event.set_callback(cl.command_execution_status.COMPLETE, lambda status: callback())
-        return True
-
-
-class Mark:
-    """The device's clock when one marker was reached."""
-
-    __slots__ = ("_event", "_recent")
-
-    def __init__(self, event: cl.Event, recent: deque[str]) -> None:
-        self._event, self._recent = event, recent
-
-    def ticks(self) -> int:
-        with wrapped(self._recent):
-            self._event.wait()
-            return int(self._event.profile.end)
 
 
 class Program:
@@ -101,6 +54,8 @@ class OpenCLDriver(Driver):
             pinned=device.kind == "discrete",
         )
         self._host_queue = cl.CommandQueue(self._context)
+        self._clock: Clock | None = None
+        self._first_use = threading.Lock()
         self.properties = _properties(native)
 
     # Memory and order -----------------------------------------------------------------------------
@@ -112,7 +67,7 @@ class OpenCLDriver(Driver):
         try:
             storage = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
             # Drivers of GPUs take the memory at the first use: better that it fails here than in a launch.
-            cl.enqueue_copy(self._host_queue, storage, _WORD, is_blocking=True)
+            cl.enqueue_copy(self._host_queue, storage, WORD, is_blocking=True)
         except cl.Error as error:
             if is_out_of_memory(error):
                 raise MemoryError(f"{nbytes} bytes on {self.properties.name}: {error}") from error
@@ -137,8 +92,7 @@ class OpenCLDriver(Driver):
 
     def open_queue(self, report: Report) -> Queue:
         with wrapped():
-            profiling = cl.command_queue_properties.PROFILING_ENABLE
-            return Queue(cl.CommandQueue(self._context, properties=profiling))
+            return Queue(cl.CommandQueue(self._context))
 
     def flush(self, queue: Queue) -> None:
         queue.native.flush()
@@ -157,7 +111,10 @@ class OpenCLDriver(Driver):
         return Finished(self.event(queue), queue.recent)
 
     def timestamp(self, queue: Queue) -> Mark:
-        return Mark(self.event(queue), queue.recent)
+        with self._first_use, wrapped(queue.recent):
+            if self._clock is None:
+                self._clock = Clock(self._context)
+            return self._clock.read(queue)
 
     # Transfers ------------------------------------------------------------------------------------
 
@@ -216,8 +173,8 @@ class OpenCLDriver(Driver):
         source = program.source
         with wrapped():
             kernel = cl.Kernel(program.native, source.entry)
-        launch = _template(len(source.bindings), bool(source.layout.slots))
-        return launch(kernel, queue, source.dim, source.location, translated)
+        make = launch_maker(len(source.bindings), bool(source.layout.slots))
+        return make(kernel, queue, source.dim, source.location, translated)
 
     def close(self) -> None:
         self._host_queue.finish()
@@ -245,51 +202,3 @@ def _properties(native: cl.Device) -> DeviceProperties:
         timing_method="device",
         timestamp_period_ns=1.0,
     )
-
-
-# Launching --------------------------------------------------------------------------------------
-
-_set_bytes = getattr(cl.Kernel, "_set_arg_buf", None) or cl.Kernel.set_arg
-"""`_set_arg_buf` takes bytes as they are; `set_arg` finds that out each time, at forty times the cost."""
-
-_made: dict[tuple[int, bool], Callable[..., LaunchFunction]] = {}
-
-
-def _template(buffers: int, has_parameters: bool) -> Callable[..., LaunchFunction]:
-    """A maker of launch functions for this many buffers, written out: a loop would cost more than the launch.
-
-    An argument that is the one of the launch before is not set again; the queue's lock guards the kernel.
-    """
-    made = _made.get((buffers, has_parameters))
-    if made is not None:
-        return made
-    names = [f"b{i}" for i in range(buffers)]
-    sets = [f"if {n} is not last_{n}: set_arg({i}, {n}); last_{n} = {n}" for i, n in enumerate(names)]
-    if has_parameters:
-        sets.append(f"if words != last_words: set_bytes(kernel, {buffers}, words); last_words = words")
-    keep = [f"last_{n}" for n in (*names, "words")]
-    newline = "\n            "
-    text = f"""
-def make(kernel, queue, dim, site, translated):
-    set_arg, native, remember = kernel.set_arg, queue.native, queue.recent.append
-    dx, dy, dz = dim
-    {" = ".join(keep)} = None
-    def launch(stream, x, y, z, {"".join(f"{n}, " for n in names)}words):
-        nonlocal {", ".join(keep)}
-        try:
-            {newline.join(sets) or "pass"}
-            enqueue(native, kernel, (x * dx, y * dy, z * dz), dim)
-        except Error as error:
-            {" = ".join(keep)} = None
-            raise translated(error) from error
-        remember(site)
-    return launch
-"""
-    scope: dict[str, Any] = {
-        "enqueue": cl.enqueue_nd_range_kernel,
-        "set_bytes": _set_bytes,
-        "Error": cl.Error,
-    }
-    exec(text, scope)
-    _made[buffers, has_parameters] = scope["make"]
-    return _made[buffers, has_parameters]
