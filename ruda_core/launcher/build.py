@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
-from ruda_core.artifact import ArrayParam, KernelSource, ScalarParam
+from ruda_core.artifact import ArrayParam, KernelSource, ScalarParam, VariantFacts
 from ruda_core.errors import LaunchLimitError
 from ruda_core.launcher.arguments import check_owner, resolver
 from ruda_core.launcher.generate import Writer, array_names, array_writes
@@ -15,11 +15,18 @@ from ruda_core.launcher.limits import INDEX32, check_dim, count_of, fold
 from ruda_core.launcher.plan import MISSING, LaunchPlan, element_of, refuse_call
 from ruda_core.launcher.scalars import converter
 from ruda_core.launcher.variants import Tail, Variants, pattern
+from ruda_core.memory import Handle
 from ruda_core.server import Diverted, current_or_none, current_stream
 from ruda_core.tensor import ArrayArg, RudaTensor
 
-Launcher = Callable[..., None]
-"""`launch(client, count, /, *args, **kwargs)`."""
+
+class Launcher(Protocol):
+    """`launch(client, count, /, *args, **kwargs)`, a generated function."""
+
+    builder: Builder
+    """What it was made by, and what makes prepared launches like it."""
+
+    def __call__(self, client: Any, count: Any, /, *args: Any, **kwargs: Any) -> None: ...
 
 
 class Builder:
@@ -36,21 +43,23 @@ class Builder:
 
     def generic(self) -> Launcher:
         """The launcher that takes any arguments."""
-        names = self._names()
+        names = self.names()
         names |= {
             "miss": self.variants.miss,
             "tails": self.variants.tails,
             "beyond": self.variants.beyond,
             "pattern": pattern,
         }
-        return self._compile(self.writer.generic(direct=self.direct), "launch", names)
+        launch: Launcher = self._compile(self.writer.generic(direct=self.direct), "launch", names)
+        launch.builder = self
+        return launch
 
-    def prepared(self, client: Any, facts: Any, generic: Launcher) -> Launcher:
+    def prepared(self, client: Any, facts: VariantFacts, generic: Launcher) -> Callable[..., None]:
         """A function over one variant and one stream; `generic` takes what does not show the facts."""
         stream = client.execution_stream()
         self.variants.of(facts)
-        source = self.plan.variant(facts)
-        names = self._names() | self._variant_names(source, self.server.load(source))
+        source, program = self.variants.loaded[facts]
+        names = self.names() | self._variant_names(source, program)
         names |= {
             "generic": generic,
             "client": client,
@@ -58,21 +67,23 @@ class Builder:
             "q": self.server.queue_of(stream) if self.direct else None,
         }
         text = self.writer.prepared(source, facts, direct=self.direct, overtake=self.overtake)
-        return self._compile(text, "call", names)
+        call: Callable[..., None] = self._compile(text, "call", names)
+        return call
 
     def _tail(self, source: KernelSource, program: Any) -> Tail:
         text = self.writer.tail(source, direct=self.direct, overtake=self.overtake)
-        return self._compile(text, "tail", self._names() | self._variant_names(source, program))
+        tail: Tail = self._compile(text, "tail", self.names() | self._variant_names(source, program))
+        return tail
 
     def _compile(self, text: str, name: str, names: dict[str, Any]) -> Any:
         scope = {self.writer.p + key: value for key, value in names.items()}
-        exec(compile(text, f"<launcher of {self.plan.name}>", "exec"), scope)
+        exec(compile(text, f"<launcher of {self.plan.kernel}>", "exec"), scope)
         function = scope[name]
-        function.__qualname__ = self.plan.name
+        function.__qualname__ = self.plan.kernel
         function.__doc__ = text
         return function
 
-    def _names(self) -> dict[str, Any]:
+    def names(self) -> dict[str, Any]:
         """What every generated function may use."""
         names: dict[str, Any] = {
             "type": type,
@@ -150,12 +161,9 @@ def build_launcher(server: Any, plan: LaunchPlan) -> Launcher:
     return Builder(server, plan).generic()
 
 
-def enqueue_bindings(
-    launch: Launcher, plan: LaunchPlan, client: Any, count: Any, bindings: Sequence[Any]
-) -> None:
+def enqueue_bindings(launch: Launcher, client: Any, count: Any, bindings: Sequence[Any]) -> None:
     """Launch with bindings in parameter order, where a bare handle stands for all elements in it."""
-    from ruda_core.memory import Handle
-
+    plan = launch.builder.plan
     arguments = list(bindings)
     if len(arguments) != len(plan.params):
         refuse_call(plan, tuple(arguments), {})

@@ -32,7 +32,7 @@ class Writer:
         self.arrays = [p.name for p in plan.arrays]
         self.p = _free_prefix([p.name for p in plan.params])
         self._limits = properties.max_workgroup_count
-        self._most = INDEX32 // (plan.dim[0] * plan.dim[1] * plan.dim[2])
+        self._most = INDEX32 // plan.dim.units
 
     # Pieces ------------------------------------------------------------------------------------
 
@@ -224,11 +224,8 @@ def _function(head: str, body: Lines) -> str:
 
 
 def _free_prefix(names: Lines) -> str:
-    for number in itertools.count():
-        prefix = f"r{number or ''}_"
-        if not any(name.startswith(prefix) for name in names):
-            return prefix
-    raise AssertionError  # unreachable: count() does not end
+    prefixes = (f"r{number or ''}_" for number in itertools.count())
+    return next(p for p in prefixes if not any(name.startswith(p) for name in names))
 
 
 def array_names(source: KernelSource) -> tuple[str, ...]:

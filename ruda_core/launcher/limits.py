@@ -34,10 +34,12 @@ def check_dim(plan: LaunchPlan, properties: DeviceProperties) -> None:
     """Raise LaunchLimitError for a workgroup that the device cannot run."""
     for axis, wanted, limit in zip("xyz", plan.dim, properties.max_workgroup_dim, strict=True):
         if wanted < 1:
-            raise LaunchArgumentError(f"{plan.location}: a workgroup's dim counts from 1, got {plan.dim}")
+            raise LaunchArgumentError(
+                f"{plan.location}: a workgroup's dim counts from 1, got {tuple(plan.dim)}"
+            )
         if wanted > limit:
             raise over(plan, f"max_workgroup_dim: a dim.{axis}", wanted, limit, "use a smaller dim")
-    units = plan.dim[0] * plan.dim[1] * plan.dim[2]
+    units = plan.dim.units
     if units > properties.max_units_per_workgroup:
         limit = properties.max_units_per_workgroup
         raise over(plan, "max_units_per_workgroup: a dim", units, limit, "use a smaller dim")

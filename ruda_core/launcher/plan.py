@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ruda_core.artifact import ArrayParam, KernelSource, Mode, ScalarParam, VariantFacts
+from ruda_core.artifact import ArrayParam, KernelSource, Mode, RudaDim, ScalarParam, VariantFacts
 from ruda_core.dtypes import BY_NAME, ValueType, vec
 from ruda_core.errors import LaunchArgumentError
 from ruda_core.tensor import ArrayArg, RudaTensor, TensorArg
@@ -19,13 +19,13 @@ from ruda_core.tensor import ArrayArg, RudaTensor, TensorArg
 class LaunchPlan:
     """One specialisation of a kernel, as its launchers need it."""
 
-    name: str
+    kernel: str
     """The user's name for the kernel."""
     file: str
     line: int
     params: tuple[ScalarParam | ArrayParam, ...]
     """Run-time parameters in the user's order."""
-    dim: tuple[int, int, int]
+    dim: RudaDim
     mode: Mode
     variant: Callable[[VariantFacts], KernelSource]
     """Compiles for these facts. The launcher asks once for each facts that its arguments show."""
@@ -33,7 +33,7 @@ class LaunchPlan:
     @property
     def location(self) -> str:
         """`name (file:line)`, as errors name a kernel."""
-        return f"{self.name} ({self.file}:{self.line})"
+        return f"{self.kernel} ({self.file}:{self.line})"
 
     @property
     def arrays(self) -> tuple[ArrayParam, ...]:
@@ -109,10 +109,3 @@ def refuse_call(plan: LaunchPlan, args: tuple[Any, ...], kwargs: dict[str, Any])
     raise LaunchArgumentError(
         f"{plan.location}: {what}; expected ({signature(plan)}), got {len(args) + len(kwargs)} arguments"
     )
-
-
-def binds(plan: LaunchPlan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """True when the arguments name each parameter exactly once."""
-    names = [p.name for p in plan.params]
-    given = names[: len(args)] + list(kwargs)
-    return len(args) <= len(names) and len(given) == len(names) and set(given) == set(names)

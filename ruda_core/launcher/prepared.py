@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ruda_core.launcher.build import Builder
-from ruda_core.launcher.plan import MISSING, LaunchPlan, binds, refuse_call
+from ruda_core.launcher.arguments import check_owner
+from ruda_core.launcher.build import Launcher
+from ruda_core.launcher.plan import LaunchPlan, refuse_call
 from ruda_core.launcher.variants import facts_of
 
 
@@ -28,24 +30,26 @@ class PreparedLaunch:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"PreparedLaunch({self.plan.location}, dim={self.plan.dim}, mode={self.plan.mode})"
+        return f"PreparedLaunch({self.plan.location}, dim={tuple(self.plan.dim)}, mode={self.plan.mode})"
 
 
-def prepare_launch(client: Any, plan: LaunchPlan, *args: Any, **kwargs: Any) -> PreparedLaunch:
+def prepare_launch(launch: Launcher, client: Any, args: Sequence[Any]) -> PreparedLaunch:
     """Check these arguments, compile what they need, and give the launch that takes their like."""
-    if not binds(plan, args, kwargs):
-        refuse_call(plan, args, kwargs)
+    builder = launch.builder
+    plan = builder.plan
+    if len(args) != len(plan.params):
+        refuse_call(plan, tuple(args), {})
+    names = builder.names()
+    arrays = [
+        names[f"resolve_{p.name}"](a) for p, a in zip(plan.params, args, strict=True) if p in plan.arrays
+    ]
+    for param, value in zip(plan.params, args, strict=True):
+        if param not in plan.arrays:
+            names[f"convert_{param.name}"](value)
+    array_names = [p.name for p in plan.arrays]
+    check_owner(plan, client.server, [array._block for array in arrays], array_names)
     pinned = client.fixed_execution_queue()
-    builder = Builder(client.server, plan)
-    generic = builder.generic()
-    given = dict(zip([p.name for p in plan.params], args, strict=False)) | kwargs
-    names = builder._names()
-    for param in plan.params:
-        kind = "resolve" if param in plan.arrays else "convert"
-        given[param.name] = names[f"{kind}_{param.name}"](given.get(param.name, MISSING))
-    arrays = [given[p.name] for p in plan.arrays]
-    facts = facts_of([p.name for p in plan.arrays], arrays)
-    call = builder.prepared(pinned, facts, generic)
+    call = builder.prepared(pinned, facts_of(array_names, arrays), launch)
     made = type("PreparedLaunch", (PreparedLaunch,), {"__slots__": (), "__call__": call})
     prepared: PreparedLaunch = made(pinned, plan)
     return prepared

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ruda_core.artifact import VariantFacts
+from ruda_core.artifact import KernelSource, VariantFacts
 from ruda_core.launcher.limits import Triple, check_source, is_spread, needs_index64
 from ruda_core.launcher.plan import LaunchPlan
 
@@ -51,9 +51,11 @@ class Variants:
         self._server = server
         self._make = make
         self._names = tuple(p.name for p in plan.arrays)
-        self._units = plan.dim[0] * plan.dim[1] * plan.dim[2]
+        self._units = plan.dim.units
         self._lock = threading.RLock()
         self._by_facts: dict[VariantFacts, Tail] = {}
+        self.loaded: dict[VariantFacts, tuple[KernelSource, Any]] = {}
+        """Source and program of each variant."""
         self.tails: dict[Hashable, Tail] = {}
 
     def miss(self, key: Hashable, *arrays: Any) -> Tail:
@@ -68,7 +70,9 @@ class Variants:
             if tail is None:
                 source = self._plan.variant(facts)
                 check_source(self._plan, source, self._server.properties)
-                tail = self._by_facts[facts] = self._make(source, self._server.load(source))
+                program = self._server.load(source)
+                self.loaded[facts] = source, program
+                tail = self._by_facts[facts] = self._make(source, program)
             return tail
 
     def beyond(self, x: int, y: int, z: int, *arrays: Any) -> Tail | None:
