@@ -17,6 +17,7 @@ from ruda_core.dtypes import DType, ValueType
 from ruda_core.errors import UnsupportedFeature
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.span import error_at
+from ruda_core.ir.verify import InvalidIR
 from ruda_core.reference import masks
 from ruda_core.reference.arithmetic import operator
 from ruda_core.reference.conversions import bitcast, conversion
@@ -103,7 +104,7 @@ class Expressions:
         """Source of the expression's value."""
         method = _RENDER.get(type(e))
         if method is None:
-            raise TypeError(f"the reference interpreter has no meaning for {type(e).__name__}")
+            raise InvalidIR(f"the reference interpreter has no meaning for {type(e).__name__}")
         text = method(self, e)
         if len(text) <= _LONGEST:
             return text
@@ -176,7 +177,7 @@ class Expressions:
         a, b = self.operand(e.a, e.type), self.operand(e.b, e.type)
         how = operator(e.op, e.type.scalar)
         if how is None:
-            raise TypeError(f"{e.op!r} has no meaning on {e.type!r}")
+            raise InvalidIR(f"{e.op!r} has no meaning on {e.type!r}")
         if isinstance(how, str):
             return how.format(a=a, b=b)
         return f"{self.object(('operator', e.op, e.type.scalar), lambda: how)}({a}, {b})"
@@ -207,7 +208,7 @@ class Expressions:
         dtype = e.args[0].type.scalar
         found = function(e.fn, dtype)
         if found is None:
-            raise TypeError(f"{e.fn!r} has no meaning on {dtype!r}")
+            raise InvalidIR(f"{e.fn!r} has no meaning on {dtype!r}")
         name = self.object(("math", e.fn, dtype), lambda: found)
         return f"{name}({', '.join(self.operand(a, e.type) for a in e.args)})"
 

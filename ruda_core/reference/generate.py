@@ -14,6 +14,7 @@ from ruda_core.errors import UnsupportedFeature
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import walk
 from ruda_core.ir.span import error_at
+from ruda_core.ir.verify import InvalidIR
 from ruda_core.passes.faults import FAULTS
 from ruda_core.reference import masks
 from ruda_core.reference.accesses import Accesses
@@ -99,7 +100,7 @@ class _Generator:
         for k, s in enumerate(body):
             method = _STATEMENTS.get(type(s))
             if method is None:
-                raise TypeError(f"the reference interpreter has no meaning for {type(s).__name__}")
+                raise InvalidIR(f"the reference interpreter has no meaning for {type(s).__name__}")
             method(self, s, mask)
             rest = body[k + 1 :]
             if isinstance(s, (ir.Break, ir.Continue, ir.Leave)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import POS, Body, Kernel, array, below, length, num
+from reference_harness import POS, Body, Kernel, array, below, length, num
 
 from ruda_core.dtypes import DType, f32, f64, i32, i64, u32, u64
 from ruda_core.ir import build

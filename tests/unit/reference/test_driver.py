@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from harness import POS, Body, Kernel, array, below, length, num
+from reference_harness import POS, Body, Kernel, array, below, length, num
 
 from ruda_core.capabilities import ATOMIC_OPS, NATIVE_SEMANTICS, Device, features_of
 from ruda_core.dtypes import f32, i32, u32
 from ruda_core.errors import BackendCompileError, ServerError, UnsupportedFeature
 from ruda_core.ir import build
 from ruda_core.ir import nodes as ir
+from ruda_core.ir.verify import InvalidIR
 from ruda_core.reference import ruda_backends
 from ruda_core.reference.driver import ReferenceDriver
 from ruda_core.reference.probe import probe
@@ -76,10 +78,15 @@ def test_what_the_backend_lacks_is_refused_when_loading() -> None:
     with pytest.raises(UnsupportedFeature, match="subgroup"):
         Kernel(b, [X])
     kernel = Kernel(Body(), [X])
-    from dataclasses import replace
-
     with pytest.raises(BackendCompileError, match="IR"):
         kernel.driver.load(replace(kernel.source, program=None), None)
+
+
+def test_what_only_other_targets_see_is_named() -> None:
+    b = Body()
+    b.add(ir.MaskedStore(None, X, POS, num(0), 255, num(1)))
+    with pytest.raises(InvalidIR, match="MaskedStore"):
+        Kernel(b, [X])
 
 
 def test_no_warnings_leak() -> None:

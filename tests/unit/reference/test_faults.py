@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from harness import POS, Body, Kernel, Tensor, array, below, length, num
+from reference_harness import POS, Body, Kernel, Tensor, array, below, length, num
 
 from ruda_core.artifact import Site
 from ruda_core.dtypes import i32

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from harness import elementwise
-from test_arithmetic import corners, pairs, python, same
+from reference_harness import elementwise
+from reference_values import corners, pairs, python, same
 
 from ruda_core.dtypes import ALL, FLOATS, INTEGERS, DType, bf16, bool_, f16, f32, f64, i8, i64, u8, u64
 from ruda_core.ir import build

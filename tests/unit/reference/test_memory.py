@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import POS, Body, Kernel, Tensor, array, below, length, num
+from reference_harness import POS, Body, Kernel, Tensor, array, below, length, num
 
 from ruda_core.dtypes import ALL, DType, bool_, f32, i32, i64, u8, u64, vec
 from ruda_core.ir import build

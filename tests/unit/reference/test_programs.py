@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness import POS, Body, Kernel, Tensor, array, below, length, num
+from reference_harness import POS, Body, Kernel, Tensor, array, below, length, num
+from reference_kernels import axis, matmul_body, op
 
 from ruda_core.dtypes import DType, f32, i32
 from ruda_core.ir import build
@@ -12,14 +13,6 @@ from ruda_core.ir import nodes as ir
 
 UNIT = ir.Builtin(i32, None, "unit_pos")
 GROUP = ir.Builtin(i32, None, "workgroup_pos")
-
-
-def axis(name: str, k: int) -> ir.Expr:
-    return ir.Builtin(i32, None, name, k)
-
-
-def op(sign: str, a: ir.Expr, b: ir.Expr | int) -> ir.Expr:
-    return build.binary(sign, a, num(b) if isinstance(b, int) else b)
 
 
 @pytest.mark.parametrize("n", [1, 255, 4096, 100_003])
@@ -64,42 +57,16 @@ def test_tree_reduction(dtype: DType) -> None:
     assert (got == wanted).all()
 
 
-def matmul_kernel() -> Kernel:
-    """C = A B by 16 x 16 tiles in shared memory."""
-    tile = 16
-    a, bb, c = (array(name, f32, rank=2) for name in "abc")
-    tiles = [ir.Array(name, f32, "shared", (tile, tile)) for name in ("ta", "tb")]
-    ux, uy = axis("unit_pos", 0), axis("unit_pos", 1)
-    row, column = axis("absolute_pos", 1), axis("absolute_pos", 0)
-    inner_size = ir.Shape(i32, None, a, 1)
-    b = Body()
-    total = b.variable(num(0.0, f32))
-    t, k = ir.Symbol("t", i32), ir.Symbol("k", i32)
-    step, dot = Body(), Body()
-    for memory, shared, at in (
-        (a, tiles[0], (row, op("+", op("*", build.ref(t), tile), ux))),
-        (bb, tiles[1], (op("+", op("*", build.ref(t), tile), uy), column)),
-    ):
-        inside = build.both(*(below(i, ir.Shape(i32, None, memory, d)) for d, i in enumerate(at)))
-        step.store(shared, (uy, ux), step.load(memory, *at, check=inside))
-    step.add(ir.Barrier(None))
-    product = op("*", dot.load(tiles[0], uy, build.ref(k)), dot.load(tiles[1], build.ref(k), ux))
-    dot.add(ir.Assign(None, total, op("+", build.ref(total), product)))
-    step.add(ir.For(None, k, num(0), num(tile), num(1), dot.body()))
-    step.add(ir.Barrier(None))
-    b.add(ir.For(None, t, num(0), op("//", op("+", inner_size, tile - 1), tile), num(1), step.body()))
-    inside = build.both(*(below(i, ir.Shape(i32, None, c, d)) for d, i in enumerate((row, column))))
-    b.store(c, (row, column), build.ref(total), check=inside)
-    return Kernel(b, [a, bb, c, *tiles], (tile, tile))
-
-
 @pytest.mark.parametrize("shape", [(64, 64, 64), (50, 37, 70), (128, 16, 96)])
 def test_tiled_matmul(shape: tuple[int, int, int]) -> None:
     m, k, n = shape
     rng = np.random.default_rng(1)
     a, b = rng.random((m, k), np.float32), rng.random((k, n), np.float32)
     c = np.zeros((m, n), np.float32)
-    matmul_kernel()((-(-n // 16), -(-m // 16)), a=Tensor(a, (m, k)), b=Tensor(b, (k, n)), c=Tensor(c, (m, n)))
+    body, arrays = matmul_body(checks=True)
+    Kernel(body, arrays, (16, 16))(
+        (-(-n // 16), -(-m // 16)), a=Tensor(a, (m, k)), b=Tensor(b, (k, n)), c=Tensor(c, (m, n))
+    )
     wanted = np.zeros((m, n), np.float32)
     for i in range(k):
         wanted = wanted + a[:, i : i + 1] * b[i : i + 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,7 @@ class Kernel:
         index: DType = i32,
         spread: bool = False,
         hidden: Sequence[ir.Array] = (),
+        passes: Sequence[Callable[[ir.Function], ir.Function]] = (),
     ) -> None:
         dims = (dim,) if isinstance(dim, int) else dim
         x, y, z = (*dims, 1, 1, 1)[:3]
@@ -125,6 +126,9 @@ class Kernel:
             groups=groups,
         )
         verify(function)
+        for step in passes:
+            function = step(function)
+            verify(function, after=step.__name__)
         slots = [Slot("count", index.name, axis=k) for k in range(3)] + [Slot("program", "u32")]
         for a in self.globals:
             slots += [Slot("length", index.name, a.name), Slot("offset", index.name, a.name)]
@@ -148,7 +152,7 @@ class Kernel:
             params=tuple(params),
             dim=(x, y, z),
             mode=mode,
-            sites=sites,
+            sites=function.sites,
             spread=spread,
             program=function,
         )
