@@ -11,7 +11,7 @@ import pyopencl as cl
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device, DeviceProperties
 from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Report
-from ruda_core.errors import BackendCompileError, BackendUnavailable
+from ruda_core.errors import BackendCompileError, BackendUnavailable, ServerError
 from ruda_opencl.dialect import target_with
 from ruda_opencl.failures import is_out_of_memory, translated, wrapped
 from ruda_opencl.launching import launch_maker
@@ -175,6 +175,19 @@ class OpenCLDriver(Driver):
             kernel = cl.Kernel(program.native, source.entry)
         make = launch_maker(len(source.bindings), bool(source.layout.slots))
         return make(kernel, queue, source.dim, source.location, translated)
+
+    def native(self, storage: cl.Buffer, offset: int, nbytes: int) -> cl.Buffer:
+        """The buffer itself, or a sub-buffer of these bytes where OpenCL can start one."""
+        if offset == 0 and nbytes == storage.size:
+            return storage
+        step = self._native.mem_base_addr_align // 8
+        if offset % step:
+            raise ServerError(
+                f"a view that starts {offset} bytes into its buffer has no OpenCL object of its own: "
+                f"on {self.properties.name} sub-buffers start at multiples of {step}; copy it first"
+            )
+        with wrapped():
+            return storage.get_sub_region(offset, nbytes)
 
     def close(self) -> None:
         self._host_queue.finish()
