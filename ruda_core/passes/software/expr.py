@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Union
 
-from ruda_core.dtypes import DType, ValueType, bool_, u32, unsigned, vec
+from ruda_core.dtypes import BY_NAME, DType, ValueType, bool_, u32, unsigned, vec
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter, is_simple
@@ -264,6 +264,12 @@ class Value:
             return self
         if isinstance(self.node, ir.Const) and not dtype.is_float and not self.dtype.is_float:
             return self.scope.const(dtype, values.cast(dtype, self.dtype, self.node.value, raw=True))
+        if self.dtype.is_integer and dtype.is_integer and self.dtype.bits < dtype.bits:
+            # Width first, then sign: compilers of WGSL take the signedness of the extension from the result.
+            wide = BY_NAME[f"{'i' if self.dtype.kind == 'int' else 'u'}{dtype.bits}"]
+            return self.scope.value(
+                b.cast(dtype, self.scope.value(b.cast(wide, self.node, raw=True)).node, raw=True)
+            )
         return self.scope.value(b.cast(dtype, self.node, raw=True))
 
     def convert(self, dtype: DType) -> Value:
