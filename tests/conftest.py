@@ -8,11 +8,15 @@ device whose tests are skipped with the reason.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.append(str(Path(__file__).parent))  # for `support`
 
 
 @dataclass(frozen=True)
@@ -67,3 +71,11 @@ def client(device: Any) -> Any:
     import ruda_core as ruda
 
     return ruda.client(device)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Any:
+    """Runs programs in processes of their own."""
+    from support import Script
+
+    return Script(tmp_path)
