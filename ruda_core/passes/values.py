@@ -53,7 +53,7 @@ def _nearest_f64(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _odd_f64(value: Fraction) -> float:
