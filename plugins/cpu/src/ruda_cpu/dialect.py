@@ -100,8 +100,8 @@ class Module(Regions):
                 self.elements[array] = binding.dtype
                 self.pointers[array] = base
                 if self._has_offset(array):
-                    offset = self.index64(self._slot("offset", array.name, 0, f.index))
                     with self.w.into(self.w.entry):
+                        offset = self.index64(self._slot("offset", array.name, 0, f.index))
                         self.pointers[array] = self._element(base, binding.dtype, offset)
         for array in f.in_space("shared", "local"):
             dtype = array.dtype.scalar

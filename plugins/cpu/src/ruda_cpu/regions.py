@@ -15,7 +15,7 @@ from ruda_cpu.frame import Frame
 from ruda_cpu.plan import Region
 from ruda_cpu.strips import Strips
 from ruda_cpu.target import WIDTH
-from ruda_cpu.variance import Variance, symbols_of
+from ruda_cpu.variance import Variance, escaping, symbols_of
 from ruda_cpu.writer import Lines, Value, constant, constant_text
 
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
@@ -238,19 +238,19 @@ class Regions(Strips):
 
     def _strip_region(self, node: Region) -> None:
         layout = self.layout
-        steady = self.plan.group
+        self.escaping = escaping(node.body)
         self.strip = Variance(
             node.body,
             self._varies_in_strip,
             lambda array: False,
-            assume=[s for s in self.plan.kept if s not in steady] + self._varying_remade(node),
+            assume=[*self.plan.kept, *self._varying_remade(node), *self.escaping],
             strip=True,
         )
         strips = -(-layout.extent // WIDTH)
         self._counted(
             layout.rows, lambda r: self._counted(strips, lambda s: self._strip(node, *self._row(r), s))
         )
-        self.strip = None
+        self.strip, self.escaping = None, frozenset()
         self.frame = self.group_frame
 
     def _varies_in_strip(self, e: ir.Builtin) -> bool:
@@ -330,6 +330,8 @@ class Regions(Strips):
         for stmt in walk(node.body):
             if isinstance(stmt, ir.Assign) and stmt.symbol not in self.cells:
                 self._enter_variable(stmt.symbol)
+        for symbol in self.escaping:
+            self.cells[symbol] = self.strip_variable(symbol)
 
     def _enter_variable(self, symbol: ir.Symbol) -> None:
         cell = self.strip_variable(symbol) if self.frame.kind == "strip" else self.variable(symbol)

@@ -40,6 +40,8 @@ class Torn:
 class Strips(Units):
     """Statements by masks."""
 
+    escaping: frozenset[ir.Symbol] = frozenset()
+    """Immutable symbols of a loop that are used after it: each unit's from its own last turn."""
     torn: list[Torn | Exits]
     """Loops and blocks around, innermost last; an `Exits` is one that the strip takes as one."""
 
@@ -50,7 +52,8 @@ class Strips(Units):
     def strip_stmt(self, s: ir.Stmt) -> None:
         match s:
             case ir.Let():
-                self.note_stride(s.symbol, s.value)
+                if s.symbol not in self.escaping:
+                    self.note_stride(s.symbol, s.value)
                 self.bind(s.symbol, self.expr(s.value))
             case ir.Assign():
                 self._strip_assign(s.symbol, self.expr(s.value))
@@ -77,6 +80,14 @@ class Strips(Units):
                 raise InvalidIR(f"{self.function.name}: LLVM text has no {type(s).__name__} ({s.span})")
 
     # Values ------------------------------------------------------------------------------------
+
+    def bind(self, symbol: ir.Symbol, value: Value | None) -> None:
+        if symbol in self.escaping and value is not None:
+            self._strip_assign(symbol, value)
+            if symbol in self.kept:
+                self.keep(symbol, value)
+            return
+        super().bind(symbol, value)
 
     def strip_variable(self, symbol: ir.Symbol) -> Cell:
         wide = self.strip is not None and symbol in self.strip.symbols

@@ -167,3 +167,23 @@ def _leaves(stmt: ir.Stmt, in_loop: bool, labels: frozenset[int]) -> bool:
     if isinstance(stmt, ir.Block):
         labels = labels | {stmt.label}
     return any(_leaves(s, in_loop, labels) for nested in bodies(stmt) for s in nested)
+
+
+def escaping(body: ir.Body) -> frozenset[ir.Symbol]:
+    """Immutable symbols that are bound in a loop and used outside of it."""
+    total: Counter[ir.Symbol] = Counter()
+    for stmt in walk(body):
+        total.update(symbols_of(stmt))
+    found: set[ir.Symbol] = set()
+    for loop in walk(body):
+        if not isinstance(loop, (ir.Loop, ir.For)):
+            continue
+        inside: Counter[ir.Symbol] = Counter()
+        bound: set[ir.Symbol] = set()
+        for stmt in walk(loop.body):
+            inside.update(symbols_of(stmt))
+            symbol = getattr(stmt, "symbol", None)
+            if symbol is not None and not symbol.mutable:
+                bound.add(symbol)
+        found.update(s for s in bound if inside[s] != total[s])
+    return frozenset(found)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ruda_core.dtypes import DType
 
 REGISTER = {
@@ -53,7 +55,8 @@ def constant_text(dtype: DType, value: int | float | bool) -> str:
         return str(wrapped - (1 << dtype.bits) if wrapped >> dtype.bits - 1 else wrapped)
     if dtype.bits == 16:
         return str(int.from_bytes(dtype.numpy.type(value).tobytes(), "little", signed=True))
-    return f"0x{struct.unpack('<Q', struct.pack('<d', float(value)))[0]:016X}"
+    exact = float(np.float32(value)) if dtype.bits == 32 else float(value)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', exact))[0]:016X}"
 
 
 class Writer:
