@@ -2,7 +2,7 @@
 
 Floor and truncating division with their zero rules, total shifts, powers, comparisons of different
 integer dtypes, bit counts and the high half of a product. Each rule is left alone where the target
-has it natively (`NATIVE_SEMANTICS`, `Target.math`).
+has it natively (`NATIVE_SEMANTICS`, `Target.math`), and guards that known ranges make needless are not made.
 
 Runs before `casts` (it makes casts between integers, all raw) and before `narrow`, which gives 8- and
 16-bit results their width. Nothing must run before it; `vectors` may.
@@ -17,6 +17,8 @@ from ruda_core.dtypes import BY_NAME, VecType, bool_, i32, u32, u64, unsigned
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter
+from ruda_core.passes.intervals import Interval
+from ruda_core.passes.ranges import integer_ranges
 from ruda_core.passes.software.bits import BITS
 from ruda_core.passes.software.expr import Scope, Value
 
@@ -34,14 +36,30 @@ class _Integers(Rewriter):
     def __init__(self, target: Target) -> None:
         self.target = target
 
+    def run(self, function: ir.Function) -> ir.Function:
+        self.ranges: Callable[[ir.Expr], Interval] | None = None
+        return super().run(function)
+
+    def range_of(self, expr: ir.Expr) -> Interval:
+        """Values that an operand may have; the analysis runs when it is first asked for."""
+        if self.ranges is None:
+            self.ranges = integer_ranges(self.function)
+        return self.ranges(expr)
+
     def expr(self, expr: ir.Expr) -> ir.Expr:
         match expr:
             case ir.Binary() if expr.op in _DIVISIONS and expr.type.is_integer:
                 if not self.target.supports(_DIVISIONS[expr.op]):
-                    return self.expand(expr, lambda s: divide(expr.op, s.value(expr.a), s.value(expr.b)))
+                    known = self.range_of(expr.a), self.range_of(expr.b)
+                    return self.expand(
+                        expr, lambda s: divide(expr.op, s.value(expr.a), s.value(expr.b), *known)
+                    )
             case ir.Binary(op="<<" | ">>"):
                 if not self.target.supports("shift"):
-                    return self.expand(expr, lambda s: shift(expr.op, s.value(expr.a), s.value(expr.b)))
+                    amounts = self.range_of(expr.b)
+                    return self.expand(
+                        expr, lambda s: shift(expr.op, s.value(expr.a), s.value(expr.b), amounts)
+                    )
             case ir.Compare() if expr.a.type.scalar is not expr.b.type.scalar:
                 if not self.target.supports("mixed_compare"):
                     return self.expand(expr, lambda s: mixed(expr.op, s.value(expr.a), s.value(expr.b)))
@@ -87,44 +105,41 @@ def _part(expr: ir.Expr, index: int) -> ir.Expr:
     return b.component(expr, index) if isinstance(expr.type, VecType) else expr
 
 
-def divide(op: str, a: Value, d: Value) -> Value:
-    """`//`, `%`, `div_trunc` or `rem_trunc`: by zero 0; MIN by -1 wraps to MIN, remainder 0."""
+def divide(op: str, a: Value, d: Value, dividend: Interval, divisor: Interval) -> Value:
+    """`//`, `%`, `div_trunc` or `rem_trunc`: by zero 0; MIN by -1 wraps to MIN, remainder 0.
+
+    The intervals are what the operands are known to be; guards that they make needless are left out.
+    """
     signed = a.dtype.kind == "int"
-    known = d.node.value if isinstance(d.node, ir.Const) else None
-    if (
-        isinstance(known, int)
-        and known > 0
-        and known & (known - 1) == 0
-        and (not signed or op in ("//", "%"))
-    ):
+    floors = op in ("//", "%")
+    known = divisor.lo if divisor.lo == divisor.hi else None
+    if known is not None and known > 0 and known & (known - 1) == 0 and (floors or dividend.lo >= 0):
         return a >> known.bit_length() - 1 if op in ("//", "div_trunc") else a & (known - 1)
-    zero = d.eq(0)
-    unsafe = zero | (d.eq(-1) & a.eq(a.dtype.min)) if signed else zero
+    never = d.scope.const(bool_, False)
+    zero = d.eq(0) if divisor.lo <= 0 <= divisor.hi else never
+    overflows = signed and dividend.lo == a.dtype.min and divisor.lo <= -1 <= divisor.hi
+    unsafe = zero | (d.eq(-1) & a.eq(a.dtype.min)) if overflows else zero
     safe = unsafe.where(1, d)
     q = a.quo(safe)
     r = a - q * safe
-    if op == "div_trunc" or (op == "//" and not signed):
-        return zero.where(0, q)
-    if op == "rem_trunc" or not signed:
-        return r
-    floors = r.ne(0) & ((r ^ safe) < 0)
-    if op == "%":
-        return floors.where(r + safe, r)
-    return zero.where(0, floors.where(q - 1, q))
+    if floors and signed and not (dividend.lo >= 0 and divisor.lo >= 0):
+        below = r.ne(0) & ((r ^ safe) < 0)
+        q, r = below.where(q - 1, q), below.where(r + safe, r)
+    return r if op in ("%", "rem_trunc") else zero.where(0, q)
 
 
-def shift(op: str, a: Value, n: Value) -> Value:
+def shift(op: str, a: Value, n: Value, amounts: Interval) -> Value:
     """`<<` or `>>` by any amount; a negative one counts as too large."""
     width = a.dtype.bits
-    if isinstance(n.node, ir.Const):
-        amount = int(n.node.value)
-        if 0 <= amount < width:
-            return a << amount if op == "<<" else a >> amount
-        return a >> width - 1 if op == ">>" and a.dtype.kind == "int" else a.like(0)
+    arithmetic = op == ">>" and a.dtype.kind == "int"
+    if amounts.lo >= 0 and amounts.hi < width:
+        return a << n.to(u32) if op == "<<" else a >> n.to(u32)
+    if amounts.hi < 0 or amounts.lo >= width:
+        return a >> width - 1 if arithmetic else a.like(0)
     count = n.to(unsigned(n.dtype) if n.dtype.bits > 32 else u32)  # a negative amount becomes huge
     fits = count < width
     count = count.to(u32)
-    if op == ">>" and a.dtype.kind == "int":
+    if arithmetic:
         return a >> fits.where(count, width - 1)
     count = count & (width - 1)
     return fits.where(a << count if op == "<<" else a >> count, 0)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bare import apply, corners, pairs, python
+from bare import TARGET, apply, corners, legalise, pairs, python
+from lanes import run, scalar_function
 
 from ruda_core.dtypes import BY_NAME, INTEGERS, DType, bool_, i8, i32, i64, u8, u32
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
+from ruda_core.ir.rewrite import expressions, walk
 from ruda_core.passes import values
 
 OPERATORS = ["+", "-", "*", "//", "%", "div_trunc", "rem_trunc", "&", "|", "^"]
@@ -114,3 +116,30 @@ def test_negation_and_complement_wrap(dtype: DType) -> None:
     for op in ("-", "~"):
         got = apply(lambda p, op=op: b.unary(op, p), (dtype,), x)
         same(got, [values.unary(op, dtype, p) for p in python(x)], x)
+
+
+@pytest.mark.parametrize("op", ["//", "%"])
+def test_known_ranges_leave_no_guards(op: str) -> None:
+    """A position divided by a workgroup's size, as index arithmetic does it."""
+    unit = ir.Builtin(i32, None, "absolute_pos")
+    f = legalise(scalar_function(lambda p: b.binary(op, unit, b.const(i32, 12)), i32), TARGET)
+    nodes = [e for s in walk(f.body) for e in expressions(s)]
+    assert not any(isinstance(e, (ir.Select, ir.Compare)) for e in nodes)
+    out = np.zeros(40, np.int32)
+    run(f, {"in0": out, "out": out}, 40)
+    assert list(out) == [values.binary(op, i32, k, 12) for k in range(40)]
+
+
+@pytest.mark.parametrize("low", [0, 1])
+@pytest.mark.parametrize("op", ["//", "%", "div_trunc", "rem_trunc", "<<", ">>"])
+def test_partly_known_ranges(op: str, low: int) -> None:
+    """Operands that are cut to a range first: what is left out must not have been needed."""
+    x, y = pairs(i8, i8)
+
+    def make(p: ir.Expr, q: ir.Expr) -> ir.Expr:
+        positive = b.math("max", q, b.const(i8, low))
+        return ir.Binary(i8, None, op, b.math("max", p, b.const(i8, -low)), positive)
+
+    got = apply(make, (i8, i8), x, y)
+    rows = zip(python(x), python(y), strict=True)
+    same(got, [values.binary(op, i8, max(p, -low), max(q, low)) for p, q in rows], x, y)
