@@ -66,7 +66,7 @@ class _Verifier:
         if check is not None and check.type is not bool_:
             self.fail("a check is not bool", s)
         inner = labels | {s.label} if isinstance(s, ir.Block) else labels
-        deeper = loops + isinstance(s, (ir.Loop, ir.For))
+        deeper = loops + (isinstance(s, (ir.Loop, ir.For)) or (isinstance(s, ir.Block) and s.once))
         for body in bodies(s):
             self.body(body, deeper, inner)
 
