@@ -37,8 +37,8 @@ class Storage:
         self.strides = strides
         self._array = kind
         self._block = handle.block
-        self._at = placed(handle.offset, kind)
-        self._reach = self._at + max(size, high)
+        self._at = at = placed(handle.offset, kind)
+        self._reach = at + (size if size > high else high)
 
 
 Resolver = Callable[[Any], Any]
@@ -51,22 +51,30 @@ def resolver(plan: LaunchPlan, param: ArrayParam) -> Resolver:
 
 
 def _array_resolver(plan: LaunchPlan, param: ArrayParam, kind: ValueType) -> Resolver:
+    aligned, item = alignment_of(kind), kind.itemsize
+
     def resolve(value: Any) -> Any:
-        if isinstance(value, RudaTensor):
-            if value._array != kind:
-                refuse(plan, param, described(value))
-            return value
-        if type(value) is not ArrayArg:
+        if type(value) is ArrayArg:
+            handle, length = value.handle, value.length
+            plain = type(handle) is Handle and type(length) is int and not handle.offset % aligned
+            if plain and 0 <= length * item <= handle.size_in_use:
+                return Storage(handle, kind, length, 0, (length,), (1,))
+            return unusual(value)
+        if not isinstance(value, RudaTensor) or value._array != kind:
             refuse(plan, param, described(value))
-        _check_handle(plan, param, value.handle, kind)
+        return value
+
+    def unusual(value: ArrayArg) -> Any:
+        """A length of another integer type, or what is wrong."""
         length = value.length
+        _check_handle(plan, param, value.handle, kind)
         if isinstance(length, bool) or not isinstance(length, int | np.integer) or length < 0:
             refuse(plan, param, described(value), "a length that counts elements from 0")
-        if length * kind.itemsize > value.handle.size_in_use:
+        if length * item > value.handle.size_in_use:
             refuse(
                 plan,
                 param,
-                f"{length} elements, {length * kind.itemsize} bytes",
+                f"{length} elements, {length * item} bytes",
                 f"at most the {value.handle.size_in_use} bytes of the handle",
             )
         return Storage(value.handle, kind, int(length), 0, (int(length),), (1,))

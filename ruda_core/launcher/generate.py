@@ -63,18 +63,21 @@ class Writer:
                 )
 
     def count(self) -> Iterator[str]:
-        r = self.p
-        yield f"if {r}type({r}count) is {r}int: {r}x = {r}count; {r}y = {r}z = 1"
-        yield f"else: {r}x, {r}y, {r}z = {r}count_of({r}count)"
-
-    def ordinary(self) -> str:
-        """The condition that a count and all arrays are within the ordinary limits."""
+        """The count's axes, and whether they are within the ordinary limits; one axis is the usual case."""
         r = self.p
         mx, my, mz = self._limits
-        terms = [f"0 < {r}x <= {mx}", f"0 < {r}y <= {my}", f"0 < {r}z <= {mz}"]
-        terms.append(f"{r}x * {r}y * {r}z <= {self._most}")
-        terms += [f"{n}._reach <= {INDEX32}" for n in self.arrays]
-        return " and ".join(terms)
+        yield f"if {r}type({r}count) is {r}int:"
+        yield f" {r}x = {r}count; {r}y = {r}z = 1; {r}fits = 0 < {r}count <= {min(mx, self._most)}"
+        yield "else:"
+        yield f" {r}x, {r}y, {r}z = {r}count_of({r}count)"
+        yield (
+            f" {r}fits = 0 < {r}x <= {mx} and 0 < {r}y <= {my} and 0 < {r}z <= {mz} "
+            f"and {r}x * {r}y * {r}z <= {self._most}"
+        )
+
+    def ordinary(self) -> str:
+        """The condition that the count and all arrays are within the ordinary limits."""
+        return " and ".join([f"{self.p}fits", *(f"{n}._reach <= {INDEX32}" for n in self.arrays)])
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         return itertools.combinations(self.arrays, 2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ruda_core.errors import ServerError
+from ruda_core.errors import LaunchArgumentError, ServerError
 
 ByteArray = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -96,3 +96,21 @@ def host_view(data: Any) -> memoryview:
         array = array.astype(array.dtype.newbyteorder("="))
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(np.uint8).data if flat.size else memoryview(b"")
+
+
+def host_array(array: Any) -> np.ndarray[Any, Any]:
+    """The elements on the host. Raises LaunchArgumentError for what cannot be brought there."""
+    if isinstance(array, np.ndarray | np.generic) or not hasattr(array, "__dlpack__"):
+        if hasattr(array, "__cuda_array_interface__"):
+            raise LaunchArgumentError(
+                f"{type(array).__name__} is in CUDA memory and does not speak DLPack: copy it to the host first"
+            )
+        return np.asarray(array)
+    try:
+        return np.from_dlpack(array, device="cpu")
+    except TypeError:  # a producer from before DLPack could be asked for a device
+        return np.from_dlpack(array)
+    except (BufferError, ValueError, RuntimeError) as error:
+        raise LaunchArgumentError(
+            f"{type(array).__name__} does not hand its data to the host ({error}): give a NumPy array"
+        ) from error

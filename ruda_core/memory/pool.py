@@ -46,6 +46,10 @@ class Page:
         self.blocks: list[Block] = []
 
 
+class _OverLimit(Exception):  # noqa: N818  # becomes PoolCapacityExceeded with what was asked for
+    """No page of the sizes wanted fits under the pool limit."""
+
+
 class Pool:
     """All device memory of one server."""
 
@@ -135,11 +139,11 @@ class Pool:
                 limit=self._max_block,
             )
         try:
-            return self._find_or_grow(home, size)
+            return self._find_or_grow(home, size, nbytes)
         except (MemoryError, PoolCapacityExceeded):
             self._reclaim()
         try:
-            return self._find_or_grow(home, size)
+            return self._find_or_grow(home, size, nbytes)
         except MemoryError as error:
             usage = self.usage()
             raise OutOfDeviceMemory(
@@ -150,11 +154,16 @@ class Pool:
                 limit=self._memory_bytes,
             ) from error
 
-    def _find_or_grow(self, home: Home, size: int) -> Block:
+    def _find_or_grow(self, home: Home, size: int, nbytes: int) -> Block:
         with self._lock:
             self.drain()
             found = self._reuse(home, size)
-            return found if found is not None else self._grow(home, size)
+            if found is not None:
+                return found
+            try:
+                return self._grow(home, size)
+            except _OverLimit as reason:
+                raise self._over_limit(nbytes) from reason
 
     def _reuse(self, home: Home, size: int) -> Block | None:
         free = home.free.get(size)
@@ -273,7 +282,7 @@ class Pool:
                 continue
             if self._limit is not None and self.reserved + nbytes > self._limit:
                 if last:
-                    raise self._over_limit(nbytes)
+                    raise _OverLimit
                 continue
             try:
                 storage = self._allocate(nbytes)
@@ -290,7 +299,7 @@ class Pool:
     def _over_limit(self, nbytes: int) -> PoolCapacityExceeded:
         usage = self.usage()
         return PoolCapacityExceeded(
-            f"{nbytes} more bytes on {self._server.device} would pass the pool limit of {self._limit}; "
+            f"{nbytes} bytes more on {self._server.device} would pass the pool limit of {self._limit}; "
             f"it holds {usage}: drop handles, or raise pool_limit",
             requested=nbytes,
             in_use=usage.bytes_in_use,

@@ -6,12 +6,11 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device, features_of
-from ruda_core.driver import Driver, LaunchFunction, Pending, Timestamp
+from ruda_core.driver import Driver, Pending, Timestamp
 from ruda_core.errors import DeviceLost, OutOfDeviceMemory, ServerError, ServerUnhealthy
 from ruda_core.memory import Block, Bytes, Handle, HostPool, MemoryUsage, Pool, PoolReport
 from ruda_core.profiling import Recorder
@@ -23,14 +22,12 @@ from ruda_core.server.faults import RECORD_BYTES, FaultCheck, FaultRecord, Fault
 from ruda_core.server.futures import Future, wait_all
 from ruda_core.server.hazards import Hazards
 from ruda_core.server.programs import CodeStore, Compiled, Program, ProgramCache
-from ruda_core.server.queue import DIVERTING, LaunchTable, Queue, RaisingTable
+from ruda_core.server.queue import Queue
+from ruda_core.server.queues import Queues
 from ruda_core.server.streams import StreamId
-from ruda_core.server.tracing import traced_launch
 from ruda_core.server.transfers import Transfers
 
 T = TypeVar("T")
-
-_REMEMBERED_STREAMS = 4096
 
 
 class DriverServer(ComputeServer):
@@ -61,12 +58,12 @@ class DriverServer(ComputeServer):
         self.failures = Failures()
         self.host = HostPool(driver.host_memory)
         self.lock: Any = threading.RLock()
-        self.queues: list[Queue] = []
-        self.streams: dict[int, Queue] = {}
-        """The queue of each stream id seen; emptied when the server can no longer be used."""
+        self.queueing = Queues(self)
+        self.queues = self.queueing.all
+        self.streams = self.queueing.by_stream
         self.hazards = Hazards(driver)
         self.programs = ProgramCache(driver, store, compiled)
-        self.faults = FaultRecords(driver, self.lock, self.programs)
+        self.faults = FaultRecords(driver, self.fixed, self.lock, self.programs)
         self.captures = Captures(self)
         self.transfers = Transfers(self)
         self.recorder: Recorder | None = None
@@ -93,39 +90,12 @@ class DriverServer(ComputeServer):
         try:
             return self.streams[stream]
         except KeyError:
-            return self._assign(stream)
+            self.check()
+            with self.lock:
+                return self.queueing.assign(stream)
 
-    def _assign(self, stream: int) -> Queue:
-        self.check()
-        with self.lock:
-            queue = self.streams.get(stream)
-            if queue is not None:
-                return queue
-            if len(self.queues) < self.driver.traits.queues:
-                queue = self._open_queue()
-            else:
-                queue = self.queues[stream % len(self.queues)]
-                if len(self.streams) >= _REMEMBERED_STREAMS:
-                    self._forget_streams()
-            self.streams[stream] = queue
-            return queue
-
-    def _open_queue(self) -> Queue:
-        native = self.driver.open_queue(self._report)
-        table = LaunchTable(lambda program: self.driver.launcher(program.native, native))
-        queue = Queue(len(self.queues), native, table)
-        self.queues.append(queue)
-        self._retable(queue)
-        return queue
-
-    def _forget_streams(self) -> None:
-        """Drop ids whose queue follows from their number: each thread that ever launched has left one."""
-        count = len(self.queues)
-        for stream, queue in list(self.streams.items()):
-            if self.queues[stream % count] is queue:
-                del self.streams[stream]
-
-    def _report(self, stream: int, error: Exception) -> None:
+    def report(self, stream: int, error: Exception) -> None:
+        """Keep a failure that the driver found late."""
         if isinstance(error, DeviceLost):
             self.lose(error)
         self.failures.report(stream, error)
@@ -160,7 +130,7 @@ class DriverServer(ComputeServer):
                 try:
                     queue.live[program](stream, *grid, *storages, words)
                 except Exception as error:
-                    raise self.launch_failed(program, error) from error.__cause__
+                    raise self.launch_failed(program, error)  # noqa: B904  # it has its cause already
                 queue.seq += 1
                 if self.driver.traits.writes_overtake:
                     batch = self.driver.batch(queue.native)
@@ -175,13 +145,15 @@ class DriverServer(ComputeServer):
         if block.storage is not None:
             return block.storage
         if self._void is None:
-            try:
-                self._void = self.driver.allocate(256)
-            except MemoryError as error:
-                raise OutOfDeviceMemory(
-                    f"{self.device} has no 256 bytes left for empty arrays", requested=256
-                ) from error
+            self._void = self.fixed()
         return self._void
+
+    def fixed(self) -> Any:
+        """256 bytes outside the pools, for the server's own use. Runs under the server's lock."""
+        try:
+            return self.driver.allocate(256)
+        except MemoryError as error:
+            raise OutOfDeviceMemory(f"{self.device} has no 256 bytes left", requested=256) from error
 
     def fault_record(self, stream: int, queue: Queue) -> FaultRecord:
         """Where a validate launch notes its faults; for generated launchers."""
@@ -332,27 +304,13 @@ class DriverServer(ComputeServer):
         self.check()
         with self.lock:
             self.recorder = recorder
-            for queue in self.queues:
-                self._retable(queue)
+            self.queueing.retable_all()
 
     def capture(self, stream: StreamId, nodes: list[Any] | None) -> None:
         self.queue_of(stream)
         with self.lock:
             self.captures.set(stream, nodes)
-            for queue in self.queues:
-                self._retable(queue)
-
-    def _retable(self, queue: Queue) -> None:
-        """Give a queue the launch table that the server's state asks for."""
-        recorder = self.recorder
-        with queue.lock:
-            queue.live = queue.base
-            if recorder is not None:
-                queue.live = LaunchTable(partial(self._traced, queue, recorder))
-            queue.slots = DIVERTING if self.captures.on(queue) else queue.live
-
-    def _traced(self, queue: Queue, recorder: Recorder, program: Program) -> LaunchFunction:
-        return traced_launch(self.driver, queue, program, recorder)
+            self.queueing.retable_all()
 
     # End ---------------------------------------------------------------------------------------
 
@@ -378,17 +336,13 @@ class DriverServer(ComputeServer):
 
     def forked(self) -> None:
         self.lock = lifecycle.ForkedLock()
-        for queue in self.queues:
-            queue.lock = lifecycle.ForkedLock()
+        self.queueing.forked()
         self._end(lifecycle.refuse_fork)
 
     def _end(self, refuse: Callable[[], NoReturn]) -> None:
-        """Refuse everything from now on: launches find no queue and no function any more."""
+        """Refuse everything from now on."""
         self._refuse = refuse
-        table = RaisingTable(refuse)
-        for queue in self.queues:
-            queue.live = queue.slots = table
-        self.streams.clear()
+        self.queueing.end(refuse)
 
     def close(self, limit: float) -> None:
         if self._refuse is not None:

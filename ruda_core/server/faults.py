@@ -6,7 +6,7 @@ index (low, high) and the length (low, high).
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,6 @@ from ruda_core.server.queue import Queue
 
 RECORD_WORDS = 16
 RECORD_BYTES = RECORD_WORDS * 4
-_STORAGE_BYTES = 256
 _ZEROS = memoryview(bytes(RECORD_BYTES))
 
 
@@ -80,11 +79,14 @@ def _fault_of(words: list[int], program: Program | None) -> KernelFault:
 class FaultRecords:
     """The records of one server, by stream."""
 
-    def __init__(self, driver: Driver, server_lock: Any, programs: ProgramCache) -> None:
+    def __init__(
+        self, driver: Driver, allocate: Callable[[], Any], server_lock: Any, programs: ProgramCache
+    ) -> None:
+        """`allocate()` gives the storage of one record."""
         self._driver = driver
+        self._allocate = allocate
         self._server_lock = server_lock
         self._programs = programs
-        self._making = threading.Lock()
         self._records: dict[int, FaultRecord] = {}
 
     def of(self, stream: int, queue: Queue) -> FaultRecord:
@@ -99,7 +101,7 @@ class FaultRecords:
         with self._server_lock:
             record = self._records.get(stream)
             if record is None:
-                record = FaultRecord(queue, self._driver.allocate(_STORAGE_BYTES))
+                record = FaultRecord(queue, self._allocate())
                 with queue.lock:
                     self._driver.write(queue.native, record.storage, 0, _ZEROS)
                     queue.seq += 1

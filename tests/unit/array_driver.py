@@ -243,13 +243,14 @@ def _array(param: ArrayParam, storage: Any, slots: dict[str, Any]) -> Any:
     return np.lib.stride_tricks.as_strided(flat[start:], shape, strides)
 
 
+NO_FACTS = VariantFacts()
 _WIDE = {"bool": "u32", "u8": "u32", "u16": "u32", "i8": "i32", "i16": "i32", "f16": "f32", "bf16": "f32"}
 
 
 def source_of(
     fn: Callable[..., None],
     params: Sequence[ScalarParam | ArrayParam],
-    facts: VariantFacts = VariantFacts(),
+    facts: VariantFacts = NO_FACTS,
     *,
     writes: Sequence[str] = (),
     mode: Any = "checked",

@@ -72,7 +72,9 @@ def test_several_tensors_in_one_allocation(client):
     assert client.empty_tensor((2, 3), 4).handle.size == 24
 
 
-@pytest.mark.parametrize("shape, strides", [((4, 6), (6, 1)), ((2, 6), (12, 1)), ((2, 2, 5), (12, 6, 1)), ((3, 0), (9, 1))])
+@pytest.mark.parametrize(
+    "shape, strides", [((4, 6), (6, 1)), ((2, 6), (12, 1)), ((2, 2, 5), (12, 6, 1)), ((3, 0), (9, 1))]
+)
 def test_strided_reads_are_packed(client, shape, strides):
     x = np.arange(24, dtype=np.float32)
     expected = np.lib.stride_tricks.as_strided(x, shape, [4 * s for s in strides]).tobytes()
@@ -239,7 +241,9 @@ def test_a_client_is_pinned_or_follows_its_caller(client):
     assert fixed.same_execution_queue(follower)
 
 
-@pytest.mark.parametrize("value", [3, [[1.5, 2.5]], np.float32(2), np.arange(6).reshape(2, 3).T, np.zeros((0, 3))])
+@pytest.mark.parametrize(
+    "value", [3, [[1.5, 2.5]], np.float32(2), np.arange(6).reshape(2, 3).T, np.zeros((0, 3))]
+)
 def test_tensors_of_what_numpy_takes(client, value):
     t, host = client.tensor(value), np.asarray(value)
     assert t.shape == host.shape and t.numpy().dtype == host.dtype

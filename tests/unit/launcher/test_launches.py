@@ -143,7 +143,11 @@ def test_what_does_not_fit_is_refused_before_anything_is_queued(client, case):
 
 def test_calls_that_do_not_bind_are_explained():
     plan = plan_of(saxpy, *SAXPY)
-    for args, kwargs, word in [((1, 2), {"z": 3}, "z"), ((1, 2, 3), {"a": 1}, "twice|name"), ((1,), {}, "x, y")]:
+    for args, kwargs, word in [
+        ((1, 2), {"z": 3}, "z"),
+        ((1, 2, 3), {"a": 1}, "twice|name"),
+        ((1,), {}, "x, y"),
+    ]:
         with pytest.raises(LaunchArgumentError, match=word):
             refuse_call(plan, args, kwargs)
 
@@ -257,7 +261,12 @@ def test_tensors_carry_shape_strides_and_offset(client):
     np.testing.assert_array_equal(out.numpy(), host[::2, ::-2].T)
     launch(client, 1, TensorArg(x.handle, (2, 3), (5, 2)), out)
     np.testing.assert_array_equal(out.numpy(), host[:2, ::2].T)
-    for bad in (x[0], TensorArg(x.handle, (9, 3), (5, 2)), TensorArg(x.handle, (2, 3), (-5, 2)), ArrayArg(x.handle, 4)):
+    for bad in (
+        x[0],
+        TensorArg(x.handle, (9, 3), (5, 2)),
+        TensorArg(x.handle, (2, 3), (-5, 2)),
+        ArrayArg(x.handle, 4),
+    ):
         with pytest.raises(LaunchArgumentError):
             launch(client, 1, bad, out)
 

@@ -20,7 +20,14 @@ def test_contiguous_strides(shape):
 
 def test_contiguity_agrees_with_numpy():
     x = np.zeros((3, 4, 5), np.float32)
-    cuts = [slice(None), slice(1, None), slice(0, 1), slice(None, None, 2), slice(None, None, -1), slice(0, 0)]
+    cuts = [
+        slice(None),
+        slice(1, None),
+        slice(0, 1),
+        slice(None, None, 2),
+        slice(None, None, -1),
+        slice(0, 0),
+    ]
     for key in itertools.product(cuts, repeat=3):
         view = x[key]
         strides = tuple(s // 4 for s in view.strides)

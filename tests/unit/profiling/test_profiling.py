@@ -16,7 +16,13 @@ from ruda_core.profiling import Event, ProfileDuration, Timeline, chrome_trace, 
 
 @pytest.mark.parametrize(
     "begin, end, bits, ticks",
-    [(10, 30, 64, 20), (2**32 - 10, 5, 32, 15), (0, 2**32 - 1, 32, 2**32 - 1), (7, 7, 36, 0), (2**64 - 1, 0, 64, 1)],
+    [
+        (10, 30, 64, 20),
+        (2**32 - 10, 5, 32, 15),
+        (0, 2**32 - 1, 32, 2**32 - 1),
+        (7, 7, 36, 0),
+        (2**64 - 1, 0, 64, 1),
+    ],
 )
 def test_ticks_wrap_around_and_are_never_negative(begin, end, bits, ticks):
     duration = ProfileDuration.from_ticks(begin, end, valid_bits=bits, period_ns=2.5)
@@ -85,7 +91,7 @@ def test_a_trace_has_three_tracks_and_ends(timed, tmp_path):
         prepared(1, x)
         taken = time.perf_counter() - start
         y.numpy()
-    if not type(timed.server.driver) is ArrayDriver:
+    if type(timed.server.driver) is not ArrayDriver:
         assert taken < 0.02, "a trace does not wait between launches"
     spans = [e for e in json.loads(path.read_text())["traceEvents"] if e["ph"] == "X"]
     assert len({(e["pid"], e["tid"]) for e in spans}) == 3
@@ -108,7 +114,15 @@ def test_a_trace_is_written_when_its_block_raises(client, tmp_path):
 
 
 def test_the_export_names_device_and_tracks():
-    timeline = Timeline("acme:0", (Event("execution", "k", 1, 1000, 3500), Event("transfer", "read", 0, 0, 5, 64)))
+    timeline = Timeline(
+        "acme:0", (Event("execution", "k", 1, 1000, 3500), Event("transfer", "read", 0, 0, 5, 64))
+    )
     text = json.dumps(chrome_trace(timeline))
-    for word in ("acme:0", "submission (queue 1)", "execution (queue 1)", "transfer (queue 0)", '"bytes": 64'):
+    for word in (
+        "acme:0",
+        "submission (queue 1)",
+        "execution (queue 1)",
+        "transfer (queue 0)",
+        '"bytes": 64',
+    ):
         assert word in text

@@ -55,7 +55,9 @@ def test_binaries_are_kept_and_compilations_told(make_client):
             return super().load(source, binary)
 
     for _ in range(2):
-        client = make_client(Watching, store=store, compiled=lambda source, s: told.append((source.name, s >= 0)))
+        client = make_client(
+            Watching, store=store, compiled=lambda source, s: told.append((source.name, s >= 0))
+        )
         client.server.load(SOURCE)
     assert told == [("kernel", True)]
     assert given == [None, b"binary of " + SOURCE.digest.encode()] and len(store) == 1

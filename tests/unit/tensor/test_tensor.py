@@ -20,7 +20,16 @@ def t(client):
     return client.tensor(HOST)
 
 
-CUTS = [slice(None), slice(1, None), slice(None, None, 2), slice(None, None, -1), slice(3, 0, -2), 1, -1, slice(2, 2)]
+CUTS = [
+    slice(None),
+    slice(1, None),
+    slice(None, None, 2),
+    slice(None, None, -1),
+    slice(3, 0, -2),
+    1,
+    -1,
+    slice(2, 2),
+]
 
 
 @pytest.mark.parametrize("first", CUTS, ids=str)
@@ -31,7 +40,15 @@ def test_views_are_numpys(t, first):
         np.testing.assert_array_equal(view.numpy(), expected)
 
 
-KEYS = [(), (0,), (Ellipsis,), (Ellipsis, 2), (None, 1), (slice(1, 3), None, Ellipsis, 0), (1, Ellipsis, None)]
+KEYS = [
+    (),
+    (0,),
+    (Ellipsis,),
+    (Ellipsis, 2),
+    (None, 1),
+    (slice(1, 3), None, Ellipsis, 0),
+    (1, Ellipsis, None),
+]
 
 
 @pytest.mark.parametrize("key", KEYS, ids=str)
@@ -148,7 +165,13 @@ def test_layouts_that_leave_their_handle(client):
     RudaTensor(handle, (4, 4), (4, 1), f32, client)
     RudaTensor(handle, (4,), (-1,), f32, client, offset=3)
     RudaTensor(handle, (100, 4), (0, 1), f32, client)
-    cases: list[Any] = [((4, 5), (5, 1), 0), ((4,), (-1,), 2), ((4,), (1, 1), 0), ((-1,), (1,), 0), ((16,), (1,), 1)]
+    cases: list[Any] = [
+        ((4, 5), (5, 1), 0),
+        ((4,), (-1,), 2),
+        ((4,), (1, 1), 0),
+        ((-1,), (1,), 0),
+        ((16,), (1,), 1),
+    ]
     for shape, strides, offset in cases:
         with pytest.raises(InvalidHandle):
             RudaTensor(handle, shape, strides, f32, client, offset=offset)

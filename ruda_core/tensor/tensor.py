@@ -1,9 +1,8 @@
-"""RudaTensor, and the small records that name storage in calls."""
+"""RudaTensor."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -11,54 +10,16 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ruda_core.capabilities import Device
-from ruda_core.dtypes import DType, ValueType, VecType, as_dtype, vec
+from ruda_core.dtypes import ValueType, VecType, as_dtype, vec
 from ruda_core.errors import InvalidHandle, LaunchArgumentError, ServerError
 from ruda_core.memory import Handle, contiguous_strides, is_contiguous, span_of
+from ruda_core.tensor.elements import alignment_of, element_type, placed, unit_of
+from ruda_core.tensor.shapes import expanded, flattened, index_of, resolved, shape_of
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
 
 _DLPACK_CPU = (1, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayArg:
-    """Storage as the argument of an `Array` parameter: `length` elements from the handle's start."""
-
-    handle: Handle
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class TensorArg:
-    """Storage as the argument of a `Tensor` parameter; strides in elements, from the handle's start."""
-
-    handle: Handle
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TensorLayout:
-    """Tensor storage: the handle, and its strides in elements."""
-
-    handle: Handle
-    strides: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CopyDescriptor:
-    """A strided tensor to read: strides in elements of `elem_size` bytes."""
-
-    handle: Handle
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    elem_size: int
-
-
-def element_type(value: object) -> ValueType:
-    """ruda's dtype or vector type of what a user wrote."""
-    return value if isinstance(value, VecType) else as_dtype(value)
 
 
 class RudaTensor:
@@ -105,7 +66,7 @@ class RudaTensor:
         self.size: int = prod(self.shape)
         low, high = self._checked_span()
         self._block = handle.block
-        self._at = placed(handle.offset, self.dtype) + offset * _unit(self.dtype)
+        self._at = placed(handle.offset, self.dtype) + offset * unit_of(self.dtype)
         """Element offset of the first element in its storage."""
         self._reach = self._at + max(self.size, high)
         """Larger than any index that a kernel forms from it."""
@@ -168,7 +129,7 @@ class RudaTensor:
 
     def __getitem__(self, key: Any) -> RudaTensor:
         """A view by integers, slices (any step), `...` and None; raises IndexError as NumPy does."""
-        keys = _expanded(key if isinstance(key, tuple) else (key,), self.ndim)
+        keys = expanded(key if isinstance(key, tuple) else (key,), self.ndim)
         shape: list[int] = []
         strides: list[int] = []
         first, axis = 0, 0
@@ -186,7 +147,7 @@ class RudaTensor:
                 shape.append(count)
                 strides.append(stride * step)
             else:
-                first += _index(item, extent, axis - 1) * stride
+                first += index_of(item, extent, axis - 1) * stride
         return self._view(first, shape, strides)
 
     def _view(self, first: int, shape: Sequence[int], strides: Sequence[int]) -> RudaTensor:
@@ -201,13 +162,13 @@ class RudaTensor:
     def reshape(self, *shape: int | Sequence[int]) -> RudaTensor:
         """The same elements in another shape, one extent may be -1. A view of a contiguous tensor;
         of another one, a copy."""
-        extents = _resolved(shape, self.size)
+        extents = resolved(shape, self.size)
         source = self if self.is_contiguous() else self.contiguous()
         return source._view(0, extents, contiguous_strides(extents))
 
     def permute(self, *axes: int | Sequence[int]) -> RudaTensor:
         """A view with the axes in this order."""
-        order = _flattened(axes)
+        order = flattened(axes)
         if sorted(axis % self.ndim if self.ndim else axis for axis in order) != list(range(self.ndim)):
             raise ValueError(f"permute{order} does not name each of {self.ndim} axes once")
         return self._view(0, [self.shape[a] for a in order], [self.strides[a] for a in order])
@@ -347,79 +308,3 @@ class RudaTensor:
         """A capsule over a copy in host memory."""
         kwargs.pop("stream", None)  # there is nothing to wait for: the copy is complete
         return self.numpy().__dlpack__(**kwargs)
-
-
-def alignment_of(kind: ValueType) -> int:
-    """Bytes that the address of an element must be a multiple of; a vector of three lies as its scalars."""
-    return kind.scalar.itemsize if kind.lanes == 3 else kind.itemsize
-
-
-def _unit(kind: ValueType) -> int:
-    """Offset units of one element: offsets count elements, save that vectors of three, which no
-    allocation's start is a multiple of, count components."""
-    return 3 if kind.lanes == 3 else 1
-
-
-def placed(byte_offset: int, kind: ValueType) -> int:
-    """The offset, in the units of launches, of an aligned place in a storage."""
-    return byte_offset // alignment_of(kind)
-
-
-def shape_of(shape: int | Iterable[int]) -> tuple[int, ...]:
-    """Extents from an int or several; raises ServerError for a negative one."""
-    extents = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
-    if any(n < 0 for n in extents):
-        raise ServerError(f"shape {extents} has a negative extent")
-    return extents
-
-
-def _flattened(items: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
-    first = items[0] if len(items) == 1 else items
-    return (int(first),) if isinstance(first, int | np.integer) else tuple(int(i) for i in first)  # type: ignore[arg-type]  # ints, or one sequence of them
-
-
-def _resolved(shape: Sequence[int | Sequence[int]], size: int) -> tuple[int, ...]:
-    extents = _flattened(shape)
-    known = prod(n for n in extents if n != -1)
-    if extents.count(-1) == 1 and known and size % known == 0:
-        extents = tuple(size // known if n == -1 else n for n in extents)
-    if any(n < 0 for n in extents) or prod(extents) != size:
-        raise ValueError(f"{size} elements do not take the shape {extents}")
-    return extents
-
-
-def _expanded(keys: tuple[Any, ...], ndim: int) -> list[Any]:
-    """One key for each axis, and None for each new one."""
-    used = sum(1 for key in keys if key is not None and key is not Ellipsis)
-    if used > ndim or sum(1 for key in keys if key is Ellipsis) > 1:
-        raise IndexError(f"{len(keys)} indices for a tensor of {ndim} axes")
-    fill = [slice(None)] * (ndim - used)
-    if not any(key is Ellipsis for key in keys):
-        return [*keys, *fill]
-    at = next(i for i, key in enumerate(keys) if key is Ellipsis)
-    return [*keys[:at], *fill, *keys[at + 1 :]]
-
-
-def _index(item: Any, extent: int, axis: int) -> int:
-    if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
-        raise IndexError(
-            f"a tensor is indexed by integers, slices, ... and None, not by {type(item).__name__}"
-        )
-    index = int(item)
-    if not -extent <= index < extent:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} of extent {extent}")
-    return index % extent
-
-
-__all__ = [
-    "ArrayArg",
-    "CopyDescriptor",
-    "DType",
-    "RudaTensor",
-    "TensorArg",
-    "TensorLayout",
-    "alignment_of",
-    "element_type",
-    "placed",
-    "shape_of",
-]
