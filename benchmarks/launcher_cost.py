@@ -76,7 +76,7 @@ PARAMS = (ScalarParam("a", "f32"), ScalarParam("n", "i32"), ArrayParam("x", "f32
 def variant(facts: VariantFacts) -> KernelSource:
     """Two arrays and two scalars, with every hidden slot."""
     slots = [Slot("count", "i32", axis=0), Slot("zero", "u32")]
-    slots += [Slot(kind, "i32", name) for name in "xy" for kind in ("length", "offset")]  # type: ignore[arg-type]  # two of the kinds
+    slots += [Slot(kind, "i32", name) for name in "xy" for kind in ("length", "offset")]
     slots += [Slot("scalar", "f32", "a"), Slot("scalar", "i32", "n")]
     return KernelSource(
         name="nothing",
