@@ -1,0 +1,124 @@
+"""Running generated kernels on two devices and comparing every bit that is defined."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ruda_core as ruda
+from ruda_core.conformance.generator import FLOATS, LENGTH, UNITS, Generator, RandomKernel
+from ruda_core.dtypes import BY_NAME
+
+_HEAD = (
+    "import ruda_core as ruda\n"
+    "from ruda_core import Array, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64\n\n\n"
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A kernel on which a device and the reference disagree."""
+
+    kernel: RandomKernel
+    array: str
+    index: int
+    expected: Any
+    got: Any
+
+    def __str__(self) -> str:
+        return (
+            f"seed {self.kernel.seed}: {self.array}[{self.index}] is {self.got!r}, the reference gives "
+            f"{self.expected!r}\n{self.kernel.text}"
+        )
+
+
+def dtypes_of(*clients: ruda.ComputeClient) -> tuple[str, ...]:
+    """The dtypes of the generator that all these devices compute with."""
+    names = ("i32", "u32", "f32", "i8", "u8", "i16", "u16", "i64", "u64", "f64")
+    return tuple(n for n in names if all(c.features().dtypes[n].arithmetic for c in clients))
+
+
+class Comparison:
+    """Compares devices with a reference client, one kernel after another."""
+
+    def __init__(self, reference: ruda.ComputeClient, clients: list[ruda.ComputeClient]) -> None:
+        self.reference = reference
+        self.clients = clients
+        self.generator = Generator(dtypes_of(reference, *clients))
+        self._folder = tempfile.TemporaryDirectory()
+
+    def check(self, seed: int) -> list[tuple[ruda.ComputeClient, Difference]]:
+        """The differences on the kernel of a seed, with the client that differs."""
+        made = self.generator.kernel(seed)
+        kernel = self._load(made)
+        host = _inputs(made)
+        expected = _run(kernel, self.reference, made, host)
+        found = []
+        for client in self.clients:
+            got = _run(kernel, client, made, host)
+            difference = _first_difference(made, expected, got)
+            if difference is not None:
+                found.append((client, difference))
+        return found
+
+    def _load(self, made: RandomKernel) -> Any:
+        name = f"ruda_random_{made.seed}_{id(self)}"
+        path = Path(self._folder.name) / f"{name}.py"
+        path.write_text(_HEAD + made.text)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None  # a file that has just been written
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            del sys.modules[name]
+        return module.kernel
+
+
+def _inputs(made: RandomKernel) -> list[Any]:
+    rng = np.random.default_rng(made.seed)
+    return [_values(rng, d, LENGTH) for d in made.inputs] + [_values(rng, d, 1)[0] for d in made.scalars]
+
+
+def _values(rng: np.random.Generator, dtype: str, n: int) -> np.ndarray[Any, Any]:
+    """Half corners of the dtype, half random."""
+    numpy = BY_NAME[dtype].numpy
+    if dtype in FLOATS:
+        corners = np.array([0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-3, 3e9, -7e4, 0.5, 2.5], numpy)
+        random = (rng.standard_normal(n) * 10.0 ** rng.integers(-6, 7, n)).astype(numpy)
+    else:
+        low, high = BY_NAME[dtype].min, BY_NAME[dtype].max
+        corners = np.array([0, 1, 2, 3, low, low + 1, high, high - 1, high // 2], numpy)
+        random = rng.integers(low, high, n, numpy, endpoint=True)
+    return np.where(rng.random(n) < 0.5, rng.choice(corners, n), random).astype(numpy)
+
+
+def _run(
+    kernel: Any, client: ruda.ComputeClient, made: RandomKernel, host: list[Any]
+) -> dict[str, np.ndarray[Any, Any]]:
+    out = client.zeros(LENGTH, BY_NAME[made.out])
+    count = client.zeros(4, np.int32)
+    arguments = [client.tensor(a) if isinstance(a, np.ndarray) else a for a in host]
+    kernel.launch(client, LENGTH // UNITS, UNITS, *arguments, out, count)
+    return {"out": out.numpy(), "count": count.numpy()}
+
+
+def _first_difference(
+    made: RandomKernel, expected: dict[str, np.ndarray[Any, Any]], got: dict[str, np.ndarray[Any, Any]]
+) -> Difference | None:
+    for name, want in expected.items():
+        have = got[name]
+        same = want == have
+        if want.dtype.kind == "f":
+            same |= np.isnan(want) & np.isnan(have)
+        if not same.all():
+            at = int(np.argmin(same))
+            return Difference(made, name, at, want[at], have[at])
+    return None
