@@ -21,9 +21,9 @@ EDGES = [-(2**31), -(2**31) + 1, -17, -2, -1, 0, 1, 2, 3, 7, 8, 15, 16, 100, 2**
 class Generator:
     """Random kernels over two scalars, an array of four elements and shared memory of sixteen."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, **facts: object) -> None:
         self.random = random.Random(seed)
-        self.k = Kernel(dim=(2, 1, 1))
+        self.k = Kernel(dim=(2, 1, 1), **facts)
         self.out = self.k.array("out", i32)
         self.shared = self.k.memory("local", "s", i32, (16,))
         self.table = self.k.memory("local", "t", i32, (3, 5))
