@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -123,24 +123,26 @@ class Script:
         *args: Any,
         env: Mapping[str, str | None] | None = None,
         name: str | None = None,
+        path: Iterable[Path] = (),
         timeout: float = 60.0,
     ) -> Any:
         """Run, demand exit code 0 within `timeout` seconds, and give the JSON value of the last line.
 
-        `name` names the file, so that a second run can be an edit of the first; None in `env` unsets.
+        `name` names the file, so that a second run can be an edit of the first; `path` comes first on the
+        import path; None in `env` unsets.
         """
-        path = self.folder / (name or f"script{next(self._numbers)}.py")
-        path.write_text(textwrap.dedent(source), encoding="utf-8")
+        file = self.folder / (name or f"script{next(self._numbers)}.py")
+        file.write_text(textwrap.dedent(source), encoding="utf-8")
         root = str(Path(ruda.__file__).parents[1])
         environment = {k: v for k, v in os.environ.items() if not k.startswith("RUDA_")}
         environment["RUDA_CACHE_DIR"] = str(self.folder / "cache")
-        environment["PYTHONPATH"] = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+        environment["PYTHONPATH"] = os.pathsep.join([*map(str, path), root, os.environ.get("PYTHONPATH", "")])
         for key, value in (env or {}).items():
             environment.pop(key, None)
             if value is not None:
                 environment[key] = value
         done = subprocess.run(
-            [sys.executable, str(path), *map(str, args)],
+            [sys.executable, str(file), *map(str, args)],
             cwd=self.folder,
             env=environment,
             capture_output=True,

@@ -72,7 +72,7 @@ def test_letters_beyond_ascii(client):
 
 @ruda.kernel
 def loop_scopes(out: Array[i32]):
-    i = 0
+    i, x, y = 0, 0, 0
     for x in range(3):
         i += x
     for x in range(4, 6):
