@@ -329,10 +329,10 @@ class Kernel:
         try:
             inspect.signature(self.fn).bind(*args, **kwargs)
         except TypeError as mismatch:
-            names = ", ".join(p.name for p in self._signature().params)
+            params = self._signature().params
+            expected = ", ".join(f"{p.name}: {p.annotation!r}" for p in params)
             raise LaunchArgumentError(
-                f"{self.name}({names}): {mismatch}; expected {len(self._signature().params)} arguments after "
-                f"client, count and dim, got {len(args) + len(kwargs)}"
+                f"{self.name}: {mismatch}; expected ({expected}), got {len(args) + len(kwargs)} arguments"
             ) from None
 
     # Compiling ---------------------------------------------------------------------------------
