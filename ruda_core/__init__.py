@@ -73,13 +73,13 @@ if TYPE_CHECKING:
     from ruda_core.client import ComputeClient as ComputeClient
     from ruda_core.kernel import CompiledKernel as CompiledKernel
     from ruda_core.kernel import Kernel as Kernel
-    from ruda_core.kernel import compile_for as compile_for
     from ruda_core.kernel import func as func
     from ruda_core.kernel import kernel as kernel
     from ruda_core.launcher import PreparedLaunch as PreparedLaunch
     from ruda_core.memory import Bytes as Bytes
     from ruda_core.memory import Handle as Handle
     from ruda_core.memory import MemoryUsage as MemoryUsage
+    from ruda_core.offline import compile_for as compile_for
     from ruda_core.plugin import BackendInfo as BackendInfo
     from ruda_core.profiling import ProfileDuration as ProfileDuration
     from ruda_core.profiling import trace as trace
@@ -109,9 +109,10 @@ _LAZY: dict[str, str] = {
     name: module
     for module, names in (
         ("ruda_core.client", "ComputeClient"),
-        ("ruda_core.kernel", "CompiledKernel Kernel compile_for func kernel"),
+        ("ruda_core.kernel", "CompiledKernel Kernel func kernel"),
         ("ruda_core.launcher", "PreparedLaunch"),
         ("ruda_core.memory", "Bytes Handle MemoryUsage"),
+        ("ruda_core.offline", "compile_for"),
         ("ruda_core.plugin", "BackendInfo"),
         ("ruda_core.profiling", "ProfileDuration trace"),
         ("ruda_core.registry", "backends client devices runtime"),

@@ -34,7 +34,6 @@ from ruda_core.specialise import Specialisation, Specialiser
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
-    from ruda_core.codegen.dialect import Dialect
     from ruda_core.compiler import Compiler, KernelSpec
     from ruda_core.frontend import Lowered
 
@@ -176,6 +175,11 @@ class Kernel:
             f"{self.name} is a kernel: launch it, {self.name}.launch(client, count, dim, ...), or mark "
             f"what other kernels call with @ruda.func"
         )
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters, in order."""
+        return tuple(p.name for p in self._signature().params)
 
     # Launching ---------------------------------------------------------------------------------
 
@@ -342,11 +346,12 @@ class Kernel:
     ) -> CompiledKernel:
         """Compile for the client's device. `arg_types`: annotations (`f32`, `Array[f32]`) or sample
         arguments, in parameter order. Raises CompileError."""
-        return self._compiled(compiler_of(client), dim, arg_types, mode)
+        return self.compile_with(compiler_of(client), dim, arg_types, mode)
 
-    def _compiled(
+    def compile_with(
         self, compiler: Compiler, dim: Any, arg_types: tuple[Any, ...], mode: Mode
     ) -> CompiledKernel:
+        """The same, with a compiler that may stand for no device at all."""
         parts, _ = self._split(arg_types or self._own_types(), {})
         specialiser = self._specialiser or self._prepare_specialiser()
         _, plan = self._plan(compiler, mode, _dim(self.name, dim), specialiser.specialisation(parts))
@@ -433,28 +438,10 @@ def _postponed_scope(fn: Callable[..., Any] | None, frame: Any) -> Mapping[str, 
     return dict(frame.f_locals)
 
 
-# No device ----------------------------------------------------------------------------------------
-
-
-def compile_for(
-    dialect: str, kernel: Kernel, dim: Any = 64, /, *arg_types: Any, mode: Mode = "checked"
-) -> CompiledKernel:
-    """Render a kernel for a dialect's baseline, with no device present.
-
-    Raises BackendNotFound for a dialect that no installed backend brings, and CompileError.
-    """
-    from ruda_core.compiler import Compiler
-    from ruda_core.registry import dialect_named
-
-    found: Dialect = dialect_named(dialect)
-    return kernel._compiled(Compiler(found, found.baseline, backend=dialect), dim, arg_types, mode)
-
-
 __all__ = [
     "CompiledKernel",
     "Kernel",
     "PreparedLaunch",
-    "compile_for",
     "compiler_of",
     "func",
     "kernel",
