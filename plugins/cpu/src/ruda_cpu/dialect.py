@@ -129,7 +129,9 @@ class Module(Regions):
         texts = [str(int(v)) if dtype.kind == "bool" else constant_text(dtype, v) for v in array.values]
         name = f"@constant{len(self.w.globals)}"
         values = ", ".join(f"{t} {text}" for text in texts)
-        self.w.globals.append(f"{name} = internal unnamed_addr constant [{len(texts)} x {t}] [{values}], align 64")
+        self.w.globals.append(
+            f"{name} = internal unnamed_addr constant [{len(texts)} x {t}] [{values}], align 64"
+        )
         self.elements[array], self.pointers[array] = dtype, name
 
     # Groups ------------------------------------------------------------------------------------
@@ -142,7 +144,10 @@ class Module(Regions):
         w.branch(w.ins(f"icmp ult i64 {begin}, {self._total}"), "chunk", "done")
         w.place("chunk")
         end = w.call(
-            "i64", "llvm.umin.i64", ("i64", w.ins(f"add nuw i64 {begin}, {self._chunk}")), ("i64", self._total)
+            "i64",
+            "llvm.umin.i64",
+            ("i64", w.ins(f"add nuw i64 {begin}, {self._chunk}")),
+            ("i64", self._total),
         )
         w.jump("group")
         w.place("group")
@@ -201,6 +206,3 @@ class Module(Regions):
             self.block(stmt, child(0))
         else:
             self.loop(stmt, child(0))
-
-
-

@@ -184,7 +184,18 @@ class CpuDriver(Driver):
 class _Launcher:
     """Launches of one program on one queue."""
 
-    __slots__ = ("_address", "_call", "_job", "_pack", "_pool", "_program", "_queue", "_scratch", "_size", "_struct")
+    __slots__ = (
+        "_address",
+        "_call",
+        "_job",
+        "_pack",
+        "_pool",
+        "_program",
+        "_queue",
+        "_scratch",
+        "_size",
+        "_struct",
+    )
 
     def __init__(self, program: Program, queue: Queue, pool: Pool) -> None:
         source = program.source

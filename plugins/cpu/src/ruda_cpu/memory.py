@@ -264,7 +264,11 @@ class Memory(Expressions):
         t = MEMORY[dtype.name]
         align = f"align {dtype.itemsize}"
         if op == "load":
-            text = f"load {t}, ptr {pointer}, {align}" if shared else f"load atomic {t}, ptr {pointer} monotonic, {align}"
+            text = (
+                f"load {t}, ptr {pointer}, {align}"
+                if shared
+                else f"load atomic {t}, ptr {pointer} monotonic, {align}"
+            )
             return Value(self.w.ins(text), dtype)
         if op == "store":
             if shared:

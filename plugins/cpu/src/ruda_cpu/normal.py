@@ -64,5 +64,3 @@ def _trips(s: ir.For) -> ir.Expr:
     word = unsigned(s.start.type.scalar)
     gap = build.binary("-", build.cast(word, high, raw=True), build.cast(word, low, raw=True))
     return build.select(build.compare("<", low, high), gap, build.const(word, 0, s.span))
-
-

@@ -67,7 +67,9 @@ class Regions(Strips):
         y = r if dim[2] == 1 else self.w.ins(f"urem i64 {r}, {dim[1]}")
         units[1] = Value(self.w.ins(f"trunc nuw nsw i64 {y} to i32"), i32)
         if dim[2] > 1:
-            units[2] = Value(self.w.ins(f"trunc nuw nsw i64 {self.w.ins(f'udiv i64 {r}, {dim[1]}')} to i32"), i32)
+            units[2] = Value(
+                self.w.ins(f"trunc nuw nsw i64 {self.w.ins(f'udiv i64 {r}, {dim[1]}')} to i32"), i32
+            )
         return units, self.w.ins(f"mul nuw nsw i64 {r}, {self.layout.extent}")
 
     def _units(self, row: list[Value], lane: Value, linear: Value) -> tuple[Value, Value, Value]:
@@ -136,7 +138,9 @@ class Regions(Strips):
         if group is None:
             return ""
         accesses = self.w.meta(f'!{{!"llvm.loop.parallel_accesses", {group}}}')
-        whole = self.w.meta('!{!"llvm.loop.unroll.disable"}')  # short loops would unroll before they vectorise
+        whole = self.w.meta(
+            '!{!"llvm.loop.unroll.disable"}'
+        )  # short loops would unroll before they vectorise
         return ", !llvm.loop " + self.w.meta(f"distinct !{{{{self}}, {accesses}, {whole}}}")
 
     # Guards as bounds --------------------------------------------------------------------------
@@ -270,8 +274,10 @@ class Regions(Strips):
                 value = self.plan.lets.get(symbol)
                 if value is not None and symbol not in self.plan.group:
                     memo[symbol] = any(
-                        isinstance(e, ir.Builtin) and self._varies_in_strip(e)
-                        or isinstance(e, ir.Ref) and varies(e.symbol)
+                        isinstance(e, ir.Builtin)
+                        and self._varies_in_strip(e)
+                        or isinstance(e, ir.Ref)
+                        and varies(e.symbol)
                         for e in (value, *expressions(value))
                     )
             return memo[symbol]
@@ -306,11 +312,7 @@ class Regions(Strips):
 
     def _outside(self, node: Region) -> list[ir.Symbol]:
         """Symbols that the region uses and does not bind, in order."""
-        bound = {
-            s.symbol
-            for s in walk(node.body)
-            if not isinstance(s, ir.Assign) and getattr(s, "symbol", None) is not None
-        }
+        bound = {getattr(s, "symbol", None) for s in walk(node.body) if not isinstance(s, ir.Assign)}
         used: dict[ir.Symbol, None] = {}
         for stmt in walk(node.body):
             used.update(dict.fromkeys(symbols_of(stmt)))
@@ -362,4 +364,3 @@ class Regions(Strips):
                 t = self.type_of(symbol.type.scalar, cell.wide)
                 text = self.w.ins(f"load {t}, ptr {cell.pointer}")
                 self.keep(symbol, Value(text, symbol.type.scalar, cell.wide))
-

@@ -6,22 +6,19 @@ part, `frame.mask` says which take part; loops and blocks keep which units are s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from ruda_core.dtypes import DType, bool_
+from ruda_core.dtypes import bool_
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import walk
 from ruda_core.ir.verify import InvalidIR
 from ruda_cpu.expressions import Cell
 from ruda_cpu.memory import Place
-from ruda_cpu.target import WIDTH
-from ruda_cpu.units import Exits, Units
+from ruda_cpu.strip_memory import ALL, MASK, StripMemory
+from ruda_cpu.units import Exits
 from ruda_cpu.variance import has_outer_exit
-from ruda_cpu.writer import MEMORY, REGISTER, Value, constant
+from ruda_cpu.writer import REGISTER, Value
 
-_MASK = f"<{WIDTH} x i1>"
-_ALL = "splat (i1 true)"
 _NONE = "zeroinitializer"
 
 
@@ -37,7 +34,7 @@ class Torn:
     """Of a Block; None for a loop."""
 
 
-class Strips(Units):
+class Strips(StripMemory):
     """Statements by masks."""
 
     escaping: frozenset[ir.Symbol] = frozenset()
@@ -58,11 +55,11 @@ class Strips(Units):
             case ir.Assign():
                 self._strip_assign(s.symbol, self.expr(s.value))
             case ir.Load():
-                self.bind(s.symbol, self._strip_load(s))
+                self.bind(s.symbol, self.strip_load(s))
             case ir.Store():
-                self._strip_store(s)
+                self.strip_store(s)
             case ir.Atomic() | ir.MaskedStore():
-                self._one_by_one(s)
+                self.one_by_one(s)
             case ir.If():
                 self._strip_if(s)
             case ir.Loop() | ir.For():
@@ -99,7 +96,9 @@ class Strips(Units):
             value = self.widen(value)
             if self.frame.mask is not None:
                 old = self.w.ins(f"load {self.ty(value)}, ptr {cell.pointer}")
-                value = self.select(Value(self.frame.mask, bool_, True), value, value._replace(text=old, const=False))
+                value = self.select(
+                    Value(self.frame.mask, bool_, True), value, value._replace(text=old, const=False)
+                )
         self.w.add(f"store {self.ty(value)} {value.text}, ptr {cell.pointer}")
 
     def keep(self, symbol: ir.Symbol, value: Value) -> None:
@@ -109,196 +108,7 @@ class Strips(Units):
             super().keep(symbol, value)
             return
         place = Place("row", self.kept_at(symbol), dtype)
-        self._store_at(place, self.widen(value), self.frame.mask)
-
-    # Masks -------------------------------------------------------------------------------------
-
-    def _both(self, a: str | None, b: Value | None) -> str | None:
-        """The units of mask `a` for which the condition holds."""
-        if b is None:
-            return a
-        wide = self.widen(b)
-        if a is None:
-            return wide.text
-        return self.w.ins(f"and {_MASK} {a}, {wide.text}")
-
-    def _without(self, a: str | None, b: Value) -> str:
-        no = self.w.ins(f"xor {_MASK} {self.widen(b).text}, {_ALL}")
-        return no if a is None else self.w.ins(f"and {_MASK} {a}, {no}")
-
-    def _any(self, mask: str) -> str:
-        return self.w.call("i1", f"llvm.vector.reduce.or.v{WIDTH}i1", (_MASK, mask))
-
-    def _only_if(self, condition: str | None, access: Callable[[], Value | None], zero: DType | None) -> Value | None:
-        """`access()` behind a branch; else zero."""
-        if condition is None:
-            return access()
-        before, inside, after = self.w.block, self.w.name("in"), self.w.name("out")
-        self.w.branch(condition, inside, after)
-        self.w.place(inside)
-        value = access()
-        last = self.w.block
-        self.w.jump(after)
-        self.w.place(after)
-        if value is None or zero is None:
-            return None
-        nothing = constant(zero, 0).text if not value.wide else "zeroinitializer"
-        text = self.w.ins(f"phi {self.ty(value)} [ {value.text}, %{last} ], [ {nothing}, %{before} ]")
-        return value._replace(text=text, const=False)
-
-    def _uniform_guard(self, check: Value | None) -> str | None:
-        """A condition for an access that the strip makes once: some unit takes part, and the check."""
-        guard = None
-        if self.frame.mask is not None and not self.frame.some:
-            guard = self._any(self.frame.mask)
-        if check is None:
-            return guard
-        return check.text if guard is None else self.w.ins(f"and i1 {guard}, {check.text}")
-
-    # Accesses ----------------------------------------------------------------------------------
-
-    def _strip_load(self, s: ir.Load) -> Value:
-        dtype = s.symbol.type.scalar
-        check = None if s.check is None else self.expr(s.check)
-        if check is not None and check.const:
-            check = None if check.text == "true" else check
-        place = self.place(s.array, s.index)
-        if place.kind == "one":
-            if check is None or not check.wide:
-                value = self._only_if(self._uniform_guard(check), lambda: self.load_one(place, dtype), dtype)
-                return value or constant(dtype, 0)
-            some = self._any(self._both(self.frame.mask, check) or _ALL)
-            value = self._only_if(some, lambda: self.load_one(place, dtype), dtype) or constant(dtype, 0)
-            return self.select(check, value, constant(dtype, 0))
-        return self.cast(self._load_at(place, self._both(self.frame.mask, check)), dtype, raw=True)
-
-    def _load_at(self, place: Place, mask: str | None) -> Value:
-        t = self.type_of(place.dtype, True, memory=True)
-        kind = _suffix(place.dtype)
-        align = place.dtype.itemsize
-        if place.kind == "row":
-            if mask is None:
-                text = self.w.ins(f"load {t}, ptr {place.pointer}, align {align}")
-            else:
-                text = self._intrinsic(
-                    t, f"llvm.masked.load.v{WIDTH}{kind}.p0", [("ptr", place.pointer)], mask, align, t
-                )
-        else:
-            ptrs = f"<{WIDTH} x ptr>"
-            text = self._intrinsic(
-                t, f"llvm.masked.gather.v{WIDTH}{kind}.v{WIDTH}p0", [(ptrs, place.pointer)], mask or _ALL, align, t
-            )
-        return self.from_memory(text, place.dtype, True)
-
-    def _intrinsic(
-        self, result: str, name: str, pointer: list[tuple[str, str]], mask: str, align: int, other: str
-    ) -> str:
-        """A masked load: the pointer with its alignment, the mask, and zeros for those left out."""
-        ((t, p),) = pointer
-        self.w.declarations.setdefault(f"declare {result} @{name}({t}, {_MASK}, {other})")
-        return self.w.ins(f"call {result} @{name}({t} align {align} {p}, {_MASK} {mask}, {other} zeroinitializer)")
-
-    def _strip_store(self, s: ir.Store) -> None:
-        check = None if s.check is None else self.expr(s.check)
-        place = self.place(s.array, s.index)
-        value = self.cast(self.expr(s.value), place.dtype, raw=True)
-        if place.kind == "one" and not value.wide and (check is None or not check.wide):
-            self._only_if(self._uniform_guard(check), lambda: self.store_one(place, value), None)
-            return
-        mask = self._both(self.frame.mask, check)
-        if place.kind == "one":
-            place = Place("each", self.splat(place.pointer, "ptr"), place.dtype)
-        self._store_at(place, self.widen(value), mask)
-
-    def _store_at(self, place: Place, value: Value, mask: str | None) -> None:
-        t = self.type_of(place.dtype, True, memory=True)
-        kind, align = _suffix(place.dtype), place.dtype.itemsize
-        text = self.to_memory(value)
-        if place.kind == "row" and mask is None:
-            self.w.add(f"store {t} {text}, ptr {place.pointer}, align {align}")
-            return
-        if place.kind == "row":
-            name, p = f"llvm.masked.store.v{WIDTH}{kind}.p0", "ptr"
-        else:
-            name, p = f"llvm.masked.scatter.v{WIDTH}{kind}.v{WIDTH}p0", f"<{WIDTH} x ptr>"
-        self.w.declarations.setdefault(f"declare void @{name}({t}, {p}, {_MASK})")
-        self.w.add(f"call void @{name}({t} {text}, {p} align {align} {place.pointer}, {_MASK} {mask or _ALL})")
-
-    def _one_by_one(self, s: ir.Atomic | ir.MaskedStore) -> None:
-        """What vectors lack: for one unit after the other."""
-        check = None if s.check is None else self.expr(s.check)
-        mask = self._both(self.frame.mask, check)
-        index = s.index if isinstance(s.index, tuple) else (s.index,)
-        place = self.place(s.array, index)
-        pointers = self.splat(place.pointer, "ptr") if place.kind == "one" else place.pointer
-        if place.kind == "row":
-            pointers = self._row_pointers(place)
-        extra = [s.shift, s.value] if isinstance(s, ir.MaskedStore) else list(s.args)
-        args = [self.expr(a) for a in extra]
-        symbol = s.symbol if isinstance(s, ir.Atomic) else None
-        dtype = place.dtype
-        old = None
-        if symbol is not None:
-            old = self.w.variable(self.type_of(dtype, True))
-            self.w.add(f"store {self.type_of(dtype, True)} zeroinitializer, ptr {old}")
-        spilled = [self._spill(f"<{WIDTH} x ptr>", pointers), *(self._spill(self.ty(a), a.text) if a.wide else "" for a in args)]
-        bits = self.w.ins(f"bitcast {_MASK} {mask} to i{WIDTH}") if mask is not None else None
-        head, end, k, more = self._each_lane(bits)
-        pointer = self._lane_of(spilled[0], "ptr", k)
-        lane_args = [
-            Value(self._lane_of(where, REGISTER[a.dtype.name], k), a.dtype) if a.wide else a
-            for where, a in zip(spilled[1:], args, strict=True)
-        ]
-        if isinstance(s, ir.MaskedStore):
-            self.store_bytes(pointer, lane_args[0], s.mask, lane_args[1])
-        else:
-            value = self.atomic_one(s.op, pointer, dtype, lane_args, shared=s.array.space == "shared")
-            if value is not None and old is not None:
-                where = self.w.ins(f"getelementptr inbounds {REGISTER[dtype.name]}, ptr {old}, i64 {k}")
-                self.w.add(f"store {REGISTER[dtype.name]} {value.text}, ptr {where}")
-        self.w.jump(more)
-        self._next_lane(head, end, k, more)
-        if symbol is not None and old is not None:
-            t = self.type_of(dtype, True)
-            self.bind(symbol, Value(self.w.ins(f"load {t}, ptr {old}"), dtype, True))
-
-    def _row_pointers(self, place: Place) -> str:
-        lanes = ", ".join(f"i64 {k}" for k in range(WIDTH))
-        return self.w.ins(
-            f"getelementptr {MEMORY[place.dtype.name]}, ptr {place.pointer}, <{WIDTH} x i64> <{lanes}>"
-        )
-
-    def _spill(self, llvm_type: str, text: str) -> str:
-        where = self.w.variable(llvm_type)
-        self.w.add(f"store {llvm_type} {text}, ptr {where}")
-        return where
-
-    def _lane_of(self, where: str, llvm_type: str, k: str) -> str:
-        p = self.w.ins(f"getelementptr inbounds {llvm_type}, ptr {where}, i64 {k}")
-        return self.w.ins(f"load {llvm_type}, ptr {p}")
-
-    def _each_lane(self, bits: str | None) -> tuple[str, str, str, str]:
-        """Begin a loop over the units of the strip that take part; leaves off inside it."""
-        head, run = self.w.name("lane"), self.w.name("run")
-        more, end = self.w.name("more"), self.w.name("end")
-        start = self.w.block
-        self.w.jump(head)
-        self.w.place(head)
-        k = "%" + self.w.name("k")
-        self.w.lines.append(f"  {k} = phi i64 [ 0, %{start} ], [ {k}.next, %{more} ]")
-        if bits is not None:
-            shift = self.w.ins(f"trunc i64 {k} to i{WIDTH}")
-            bit = self.w.ins(f"lshr i{WIDTH} {bits}, {shift}")
-            self.w.branch(self.w.ins(f"trunc i{WIDTH} {bit} to i1"), run, more)
-            self.w.place(run)
-        return head, end, k, more
-
-    def _next_lane(self, head: str, end: str, k: str, more: str) -> None:
-        self.w.place(more)
-        self.w.add(f"{k}.next = add nuw nsw i64 {k}, 1")
-        done = self.w.ins(f"icmp eq i64 {k}.next, {WIDTH}")
-        self.w.branch(done, end, head)
-        self.w.place(end)
+        self.store_at(place, self.widen(value), self.frame.mask)
 
     # Control flow ------------------------------------------------------------------------------
 
@@ -308,10 +118,10 @@ class Strips(Units):
         if not condition.wide:
             self._whole_if(s, condition)
         else:
-            self._part(s.then, self._both(mask, condition))
+            self._part(s.then, self.both(mask, condition))
             if s.orelse:
                 self.frame.mask, self.frame.some = mask, some
-                self._part(s.orelse, self._without(mask, condition))
+                self._part(s.orelse, self.without(mask, condition))
         self.frame.mask, self.frame.some = mask, some
         if has_outer_exit((s,)):
             self._drop_left()
@@ -338,7 +148,7 @@ class Strips(Units):
             self.strip_body(body)
             return
         inside, end = self.w.name("part"), self.w.name("end")
-        self.w.branch(self._any(mask), inside, end)
+        self.w.branch(self.any_of(mask), inside, end)
         self.w.place(inside)
         self.frame.some = True
         self.strip_body(body)
@@ -349,8 +159,8 @@ class Strips(Units):
         """After control flow with exits: without the units that have left a torn loop or block around."""
         around = self.torn[-1] if self.torn else None
         if isinstance(around, Torn):
-            live = self.w.ins(f"load {_MASK}, ptr {around.live}")
-            self.frame.mask = self._both(self.frame.mask, Value(live, bool_, True))
+            live = self.w.ins(f"load {MASK}, ptr {around.live}")
+            self.frame.mask = self.both(self.frame.mask, Value(live, bool_, True))
             self.frame.some = False
 
     def _whole_loop(self, s: ir.Loop | ir.For) -> None:
@@ -367,19 +177,19 @@ class Strips(Units):
 
     def _torn_loop(self, s: ir.Loop | ir.For) -> None:
         mask, some = self.frame.mask, self.frame.some
-        state = Torn(self.w.variable(_MASK), self.w.variable(_MASK), None)
-        self.w.add(f"store {_MASK} {mask or _ALL}, ptr {state.inside}")
+        state = Torn(self.w.variable(MASK), self.w.variable(MASK), None)
+        self.w.add(f"store {MASK} {mask or ALL}, ptr {state.inside}")
         counter = self._wide_start(s) if isinstance(s, ir.For) else None
         head, turn, end = self.w.name("head"), self.w.name("turn"), self.w.name("end")
         self.w.jump(head)
         self.w.place(head)
-        inside = self.w.ins(f"load {_MASK}, ptr {state.inside}")
+        inside = self.w.ins(f"load {MASK}, ptr {state.inside}")
         if counter is not None:
             inside = self._wide_test(counter, inside)
-            self.w.add(f"store {_MASK} {inside}, ptr {state.inside}")
-        self.w.branch(self._any(inside), turn, end)
+            self.w.add(f"store {MASK} {inside}, ptr {state.inside}")
+        self.w.branch(self.any_of(inside), turn, end)
         self.w.place(turn)
-        self.w.add(f"store {_MASK} {inside}, ptr {state.live}")
+        self.w.add(f"store {MASK} {inside}, ptr {state.live}")
         self.frame.mask, self.frame.some = inside, True
         if isinstance(s, ir.For) and counter is not None:
             value = counter[1]
@@ -416,7 +226,7 @@ class Strips(Units):
         n = Value(self.w.ins(f"load {t}, ptr {made}"), trips.dtype)
         a, b = self.widen(n), self.widen(trips)
         more = self.w.ins(f"icmp ult {self.ty(a)} {a.text}, {b.text}")
-        return self.w.ins(f"and {_MASK} {inside}, {more}")
+        return self.w.ins(f"and {MASK} {inside}, {more}")
 
     def _wide_step(self, counter: tuple[str, str, Value, Value, bool]) -> None:
         made, current, trips, step, _ = counter
@@ -428,9 +238,9 @@ class Strips(Units):
 
     def _torn_block(self, s: ir.Block) -> None:
         mask, some = self.frame.mask, self.frame.some
-        state = Torn(self.w.variable(_MASK), self.w.variable(_MASK), s.label)
-        self.w.add(f"store {_MASK} {mask or _ALL}, ptr {state.inside}")
-        self.w.add(f"store {_MASK} {mask or _ALL}, ptr {state.live}")
+        state = Torn(self.w.variable(MASK), self.w.variable(MASK), s.label)
+        self.w.add(f"store {MASK} {mask or ALL}, ptr {state.inside}")
+        self.w.add(f"store {MASK} {mask or ALL}, ptr {state.live}")
         self.torn.append(state)
         self.strip_body(s.body)
         self.torn.pop()
@@ -443,8 +253,8 @@ class Strips(Units):
         if isinstance(self.torn[-1], Exits) and not isinstance(s, ir.Leave):
             self.leave(s)
             return
-        gone = self.frame.mask or _ALL
-        stay = self.w.ins(f"xor {_MASK} {gone}, {_ALL}")
+        gone = self.frame.mask or ALL
+        stay = self.w.ins(f"xor {MASK} {gone}, {ALL}")
         for around in reversed(self.torn):
             if isinstance(around, Exits):
                 if not isinstance(s, ir.Leave):
@@ -460,18 +270,10 @@ class Strips(Units):
         self.frame.mask, self.frame.some = _NONE, False
 
     def _clear(self, where: str, stay: str) -> None:
-        old = self.w.ins(f"load {_MASK}, ptr {where}")
-        self.w.add(f"store {_MASK} {self.w.ins(f'and {_MASK} {old}, {stay}')}, ptr {where}")
-
-
-def _suffix(dtype: DType) -> str:
-    """The stored type in an intrinsic's name."""
-    return {"float": "f32", "double": "f64"}.get(MEMORY[dtype.name], MEMORY[dtype.name])
+        old = self.w.ins(f"load {MASK}, ptr {where}")
+        self.w.add(f"store {MASK} {self.w.ins(f'and {MASK} {old}, {stay}')}, ptr {where}")
 
 
 def _is_heavy(body: ir.Body) -> bool:
     statements = list(walk(body))
     return len(statements) > 6 or any(isinstance(s, (ir.Loop, ir.For, ir.Block)) for s in statements)
-
-
-

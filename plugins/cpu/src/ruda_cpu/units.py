@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.verify import InvalidIR
 from ruda_cpu.expressions import Cell
@@ -42,13 +41,17 @@ class Units(Memory):
             case ir.Load():
                 self.bind(s.symbol, self.checked(s.check, lambda: self._load(s), s.symbol))
             case ir.Store():
-                self.checked(s.check, lambda: self.store_one(self.place(s.array, s.index), self.expr(s.value)))
+                self.checked(
+                    s.check, lambda: self.store_one(self.place(s.array, s.index), self.expr(s.value))
+                )
             case ir.MaskedStore():
                 self.checked(s.check, lambda: self._masked(s))
             case ir.Atomic():
                 self._atomic(s)
             case ir.If():
-                self.if_else(s.cond, lambda: self.body(s.then), (lambda: self.body(s.orelse)) if s.orelse else None)
+                self.if_else(
+                    s.cond, lambda: self.body(s.then), (lambda: self.body(s.orelse)) if s.orelse else None
+                )
             case ir.Loop() | ir.For():
                 self.loop(s, lambda: self.body(s.body))
             case ir.Block():
@@ -117,19 +120,20 @@ class Units(Memory):
         def access() -> Value | None:
             place = self.place(s.array, s.index)
             args = [self.expr(a) for a in s.args]
-            return self.atomic_one(
-                s.op, place.pointer, place.dtype, args, shared=s.array.space == "shared"
-            )
+            return self.atomic_one(s.op, place.pointer, place.dtype, args, shared=s.array.space == "shared")
 
         value = self.checked(s.check, access, s.symbol)
         if s.symbol is not None:
-            self.bind(s.symbol, value if value is not None else Value(constant_text(s.symbol.type.scalar, 0), s.symbol.type.scalar))
+            self.bind(
+                s.symbol,
+                value
+                if value is not None
+                else Value(constant_text(s.symbol.type.scalar, 0), s.symbol.type.scalar),
+            )
 
     # Control flow ------------------------------------------------------------------------------
 
-    def if_else(
-        self, cond: ir.Expr, then: Callable[[], None], orelse: Callable[[], None] | None
-    ) -> None:
+    def if_else(self, cond: ir.Expr, then: Callable[[], None], orelse: Callable[[], None] | None) -> None:
         condition = self.expr(cond).text
         yes, end = self.w.name("then"), self.w.name("end")
         no = self.w.name("else") if orelse else end
@@ -210,5 +214,3 @@ class Units(Memory):
         else:
             raise InvalidIR(f"{self.function.name}: nothing to leave ({s.span})")
         self.w.place(self.w.name("dead"))
-
-

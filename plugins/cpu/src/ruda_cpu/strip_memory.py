@@ -1,0 +1,225 @@
+"""Accesses of a strip of units: whole vectors, gathers, one scalar for all, or unit after unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ruda_core.dtypes import DType
+from ruda_core.ir import nodes as ir
+from ruda_cpu.memory import Place
+from ruda_cpu.target import WIDTH
+from ruda_cpu.units import Units
+from ruda_cpu.writer import MEMORY, REGISTER, Value, constant
+
+MASK = f"<{WIDTH} x i1>"
+ALL = "splat (i1 true)"
+
+
+class StripMemory(Units):
+    """Accesses under `frame.mask`."""
+
+    # Masks -------------------------------------------------------------------------------------
+
+    def both(self, a: str | None, b: Value | None) -> str | None:
+        """The units of mask `a` for which the condition holds."""
+        if b is None:
+            return a
+        wide = self.widen(b)
+        if a is None:
+            return wide.text
+        return self.w.ins(f"and {MASK} {a}, {wide.text}")
+
+    def without(self, a: str | None, b: Value) -> str:
+        no = self.w.ins(f"xor {MASK} {self.widen(b).text}, {ALL}")
+        return no if a is None else self.w.ins(f"and {MASK} {a}, {no}")
+
+    def any_of(self, mask: str) -> str:
+        return self.w.call("i1", f"llvm.vector.reduce.or.v{WIDTH}i1", (MASK, mask))
+
+    def _only_if(
+        self, condition: str | None, access: Callable[[], Value | None], zero: DType | None
+    ) -> Value | None:
+        """`access()` behind a branch; else zero."""
+        if condition is None:
+            return access()
+        before, inside, after = self.w.block, self.w.name("in"), self.w.name("out")
+        self.w.branch(condition, inside, after)
+        self.w.place(inside)
+        value = access()
+        last = self.w.block
+        self.w.jump(after)
+        self.w.place(after)
+        if value is None or zero is None:
+            return None
+        nothing = constant(zero, 0).text if not value.wide else "zeroinitializer"
+        text = self.w.ins(f"phi {self.ty(value)} [ {value.text}, %{last} ], [ {nothing}, %{before} ]")
+        return value._replace(text=text, const=False)
+
+    def _uniform_guard(self, check: Value | None) -> str | None:
+        """A condition for an access that the strip makes once: some unit takes part, and the check."""
+        guard = None
+        if self.frame.mask is not None and not self.frame.some:
+            guard = self.any_of(self.frame.mask)
+        if check is None:
+            return guard
+        return check.text if guard is None else self.w.ins(f"and i1 {guard}, {check.text}")
+
+    # Accesses ----------------------------------------------------------------------------------
+
+    def strip_load(self, s: ir.Load) -> Value:
+        dtype = s.symbol.type.scalar
+        check = None if s.check is None else self.expr(s.check)
+        if check is not None and check.const:
+            check = None if check.text == "true" else check
+        place = self.place(s.array, s.index)
+        if place.kind == "one":
+            if check is None or not check.wide:
+                value = self._only_if(self._uniform_guard(check), lambda: self.load_one(place, dtype), dtype)
+                return value or constant(dtype, 0)
+            some = self.any_of(self.both(self.frame.mask, check) or ALL)
+            value = self._only_if(some, lambda: self.load_one(place, dtype), dtype) or constant(dtype, 0)
+            return self.select(check, value, constant(dtype, 0))
+        return self.cast(self._load_at(place, self.both(self.frame.mask, check)), dtype, raw=True)
+
+    def _load_at(self, place: Place, mask: str | None) -> Value:
+        t = self.type_of(place.dtype, True, memory=True)
+        kind = _suffix(place.dtype)
+        align = place.dtype.itemsize
+        if place.kind == "row":
+            if mask is None:
+                text = self.w.ins(f"load {t}, ptr {place.pointer}, align {align}")
+            else:
+                text = self._intrinsic(
+                    t, f"llvm.masked.load.v{WIDTH}{kind}.p0", [("ptr", place.pointer)], mask, align, t
+                )
+        else:
+            ptrs = f"<{WIDTH} x ptr>"
+            text = self._intrinsic(
+                t,
+                f"llvm.masked.gather.v{WIDTH}{kind}.v{WIDTH}p0",
+                [(ptrs, place.pointer)],
+                mask or ALL,
+                align,
+                t,
+            )
+        return self.from_memory(text, place.dtype, True)
+
+    def _intrinsic(
+        self, result: str, name: str, pointer: list[tuple[str, str]], mask: str, align: int, other: str
+    ) -> str:
+        """A masked load: the pointer with its alignment, the mask, and zeros for those left out."""
+        ((t, p),) = pointer
+        self.w.declarations.setdefault(f"declare {result} @{name}({t}, {MASK}, {other})")
+        return self.w.ins(
+            f"call {result} @{name}({t} align {align} {p}, {MASK} {mask}, {other} zeroinitializer)"
+        )
+
+    def strip_store(self, s: ir.Store) -> None:
+        check = None if s.check is None else self.expr(s.check)
+        place = self.place(s.array, s.index)
+        value = self.cast(self.expr(s.value), place.dtype, raw=True)
+        if place.kind == "one" and not value.wide and (check is None or not check.wide):
+            self._only_if(self._uniform_guard(check), lambda: self.store_one(place, value), None)
+            return
+        mask = self.both(self.frame.mask, check)
+        if place.kind == "one":
+            place = Place("each", self.splat(place.pointer, "ptr"), place.dtype)
+        self.store_at(place, self.widen(value), mask)
+
+    def store_at(self, place: Place, value: Value, mask: str | None) -> None:
+        t = self.type_of(place.dtype, True, memory=True)
+        kind, align = _suffix(place.dtype), place.dtype.itemsize
+        text = self.to_memory(value)
+        if place.kind == "row" and mask is None:
+            self.w.add(f"store {t} {text}, ptr {place.pointer}, align {align}")
+            return
+        if place.kind == "row":
+            name, p = f"llvm.masked.store.v{WIDTH}{kind}.p0", "ptr"
+        else:
+            name, p = f"llvm.masked.scatter.v{WIDTH}{kind}.v{WIDTH}p0", f"<{WIDTH} x ptr>"
+        self.w.declarations.setdefault(f"declare void @{name}({t}, {p}, {MASK})")
+        self.w.add(f"call void @{name}({t} {text}, {p} align {align} {place.pointer}, {MASK} {mask or ALL})")
+
+    def one_by_one(self, s: ir.Atomic | ir.MaskedStore) -> None:
+        """What vectors lack: for one unit after the other."""
+        check = None if s.check is None else self.expr(s.check)
+        mask = self.both(self.frame.mask, check)
+        index = s.index if isinstance(s.index, tuple) else (s.index,)
+        place = self.place(s.array, index)
+        pointers = self.splat(place.pointer, "ptr") if place.kind == "one" else place.pointer
+        if place.kind == "row":
+            pointers = self._row_pointers(place)
+        extra = [s.shift, s.value] if isinstance(s, ir.MaskedStore) else list(s.args)
+        args = [self.expr(a) for a in extra]
+        symbol = s.symbol if isinstance(s, ir.Atomic) else None
+        dtype = place.dtype
+        old = None
+        if symbol is not None:
+            old = self.w.variable(self.type_of(dtype, True))
+            self.w.add(f"store {self.type_of(dtype, True)} zeroinitializer, ptr {old}")
+        spilled = [
+            self._spill(f"<{WIDTH} x ptr>", pointers),
+            *(self._spill(self.ty(a), a.text) if a.wide else "" for a in args),
+        ]
+        bits = self.w.ins(f"bitcast {MASK} {mask} to i{WIDTH}") if mask is not None else None
+        head, end, k, more = self._each_lane(bits)
+        pointer = self._lane_of(spilled[0], "ptr", k)
+        lane_args = [
+            Value(self._lane_of(where, REGISTER[a.dtype.name], k), a.dtype) if a.wide else a
+            for where, a in zip(spilled[1:], args, strict=True)
+        ]
+        if isinstance(s, ir.MaskedStore):
+            self.store_bytes(pointer, lane_args[0], s.mask, lane_args[1])
+        else:
+            value = self.atomic_one(s.op, pointer, dtype, lane_args, shared=s.array.space == "shared")
+            if value is not None and old is not None:
+                where = self.w.ins(f"getelementptr inbounds {REGISTER[dtype.name]}, ptr {old}, i64 {k}")
+                self.w.add(f"store {REGISTER[dtype.name]} {value.text}, ptr {where}")
+        self.w.jump(more)
+        self._next_lane(head, end, k, more)
+        if symbol is not None and old is not None:
+            t = self.type_of(dtype, True)
+            self.bind(symbol, Value(self.w.ins(f"load {t}, ptr {old}"), dtype, True))
+
+    def _row_pointers(self, place: Place) -> str:
+        lanes = ", ".join(f"i64 {k}" for k in range(WIDTH))
+        return self.w.ins(
+            f"getelementptr {MEMORY[place.dtype.name]}, ptr {place.pointer}, <{WIDTH} x i64> <{lanes}>"
+        )
+
+    def _spill(self, llvm_type: str, text: str) -> str:
+        where = self.w.variable(llvm_type)
+        self.w.add(f"store {llvm_type} {text}, ptr {where}")
+        return where
+
+    def _lane_of(self, where: str, llvm_type: str, k: str) -> str:
+        p = self.w.ins(f"getelementptr inbounds {llvm_type}, ptr {where}, i64 {k}")
+        return self.w.ins(f"load {llvm_type}, ptr {p}")
+
+    def _each_lane(self, bits: str | None) -> tuple[str, str, str, str]:
+        """Begin a loop over the units of the strip that take part; leaves off inside it."""
+        head, run = self.w.name("lane"), self.w.name("run")
+        more, end = self.w.name("more"), self.w.name("end")
+        start = self.w.block
+        self.w.jump(head)
+        self.w.place(head)
+        k = "%" + self.w.name("k")
+        self.w.lines.append(f"  {k} = phi i64 [ 0, %{start} ], [ {k}.next, %{more} ]")
+        if bits is not None:
+            shift = self.w.ins(f"trunc i64 {k} to i{WIDTH}")
+            bit = self.w.ins(f"lshr i{WIDTH} {bits}, {shift}")
+            self.w.branch(self.w.ins(f"trunc i{WIDTH} {bit} to i1"), run, more)
+            self.w.place(run)
+        return head, end, k, more
+
+    def _next_lane(self, head: str, end: str, k: str, more: str) -> None:
+        self.w.place(more)
+        self.w.add(f"{k}.next = add nuw nsw i64 {k}, 1")
+        done = self.w.ins(f"icmp eq i64 {k}.next, {WIDTH}")
+        self.w.branch(done, end, head)
+        self.w.place(end)
+
+
+def _suffix(dtype: DType) -> str:
+    """The stored type in an intrinsic's name."""
+    return {"float": "f32", "double": "f64"}.get(MEMORY[dtype.name], MEMORY[dtype.name])
