@@ -1,0 +1,266 @@
+"""Captured names: what a kernel may take from its module and closure, and noticing when it changes."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import struct
+import types
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ruda_core.dtypes import DType, VecType
+from ruda_core.frontend.functions import Func
+from ruda_core.frontend.intrinsics import Intrinsic
+from ruda_core.frontend.values import IndexType
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "<no value>"
+
+
+MISSING = _Missing()
+
+PlainFunction = types.FunctionType
+
+
+class Capture:
+    """One name that a specialisation depends on: where its value is read, and what it is now."""
+
+    __slots__ = ("_holder", "_name", "_path", "_seen")
+
+    def __init__(
+        self, holder: dict[str, Any] | types.CellType, name: str, path: tuple[str, ...] = ()
+    ) -> None:
+        """`holder` is a module's namespace or a closure's cell; `path` are attributes to follow."""
+        self._holder = holder
+        self._name = name
+        self._path = path
+        self._seen: tuple[Any, Any, Any, Any] = (self, None, None, None)  # replaced as one
+
+    def value(self) -> Any:
+        """The object that the name means now; MISSING when there is none."""
+        holder = self._holder
+        try:
+            found = holder[self._name] if type(holder) is dict else holder.cell_contents  # type: ignore[union-attr]  # the other of two
+            for attribute in self._path:
+                found = getattr(found, attribute)
+        except (KeyError, ValueError, AttributeError):
+            return MISSING
+        return found
+
+    def read(self) -> Any:
+        """The key of the current value: equal only for values of one type with the same bits."""
+        found = self.value()
+        last, key, fn, code = self._seen
+        if found is last and (fn is None or fn.__code__ is code):
+            return key
+        key = key_of(found)
+        fn = found.fn if isinstance(found, Func) else found if isinstance(found, PlainFunction) else None
+        if fn is None:
+            self._seen = (found, key, None, None)
+        elif not fn.__closure__:  # cells change while the function stays the same object
+            self._seen = (found, key, fn, fn.__code__)
+        return key
+
+    def at(self, path: tuple[str, ...]) -> Capture:
+        """The capture of an attribute of this one's value."""
+        return Capture(self._holder, self._name, (*self._path, *path))
+
+    def __repr__(self) -> str:
+        return ".".join((self._name, *self._path))
+
+    def _identity(self) -> tuple[int, str, tuple[str, ...]]:
+        return id(self._holder), self._name, self._path
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Capture) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+
+def capture_key(captures: Iterable[Capture]) -> tuple[Any, ...]:
+    """The current values of all captures as one hashable key."""
+    return tuple([c.read() for c in captures])
+
+
+# Keys -------------------------------------------------------------------------------------------
+
+
+class _Code:
+    """Stands for a code object, equal ones for equal code; compares by identity, so it is cheap."""
+
+    __slots__ = ("__weakref__",)
+
+
+_codes: weakref.WeakKeyDictionary[types.CodeType, _Code] = weakref.WeakKeyDictionary()
+_code_of: dict[int, tuple[weakref.ref[types.CodeType], _Code]] = {}
+
+
+def _code_key(code: types.CodeType) -> _Code:
+    entry = _code_of.get(id(code))
+    if entry is not None and entry[0]() is code:
+        return entry[1]
+    key = _codes.get(code)
+    if key is None:
+        key = _codes[code] = _Code()
+    _code_of[id(code)] = (weakref.ref(code), key)
+    return key
+
+
+class _Same:
+    """A key for what can only be compared by identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def key_of(value: Any) -> Any:
+    """A hashable stand-in for a captured value: 1, True and 1.0 differ, and so do 0.0 and -0.0."""
+    kind = type(value)
+    if kind is int or kind is bool:
+        return kind, value
+    if kind is float:
+        return float, struct.pack("<d", value)
+    if isinstance(value, (Func, PlainFunction)):
+        return _function_key(value, ())
+    if isinstance(value, enum.Enum):
+        return kind, value.name, key_of(value.value)
+    if isinstance(value, tuple):
+        return kind, tuple([key_of(item) for item in value])
+    if isinstance(value, np.generic):
+        return kind, value.tobytes()
+    if is_frozen(value):
+        return kind, tuple([key_of(getattr(value, f.name)) for f in dataclasses.fields(value)])
+    if isinstance(value, (DType, VecType, str)):
+        return kind, value
+    return _Same(value)
+
+
+def _function_key(function: Any, inside: tuple[Any, ...]) -> Any:
+    """Code, closure and defaults. Globals are captures of their own, read where the function was lowered."""
+    fn = function.fn if isinstance(function, Func) else function
+    if fn in inside:
+        return "itself"
+    cells = []
+    for cell in fn.__closure__ or ():
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            content = MISSING
+        nested = isinstance(content, (Func, PlainFunction))
+        cells.append(_function_key(content, (*inside, fn)) if nested else key_of(content))
+    defaults = (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
+    return (
+        type(function),
+        _code_key(fn.__code__),
+        id(fn.__globals__),
+        tuple(cells),
+        tuple([key_of(d) for d in defaults]),
+    )
+
+
+# What may be captured -----------------------------------------------------------------------------
+
+
+def is_frozen(value: Any) -> bool:
+    """True for an instance of a frozen dataclass."""
+    params = getattr(type(value), "__dataclass_params__", None)
+    return params is not None and bool(params.frozen)
+
+
+_SIMPLE = (int, float, DType, VecType, IndexType, TypeVar, enum.Enum, Intrinsic, Func, type(None), str)
+
+
+def refusal(value: Any) -> str | None:
+    """Why a value cannot be captured; None when it can."""
+    if isinstance(value, tuple):
+        return next((reason for item in value if (reason := refusal(item)) is not None), None)
+    if (
+        isinstance(value, (*_SIMPLE, np.generic, types.ModuleType, type))
+        or is_frozen(value)
+        or callable(value)
+    ):
+        return None
+    kind = type(value).__name__
+    if any(
+        hasattr(value, name) for name in ("__array_interface__", "__dlpack__", "__cuda_array_interface__")
+    ):
+        return f"is an array ({kind}): pass it to the kernel as an Array or Tensor parameter"
+    advice = {
+        "list": "make it a tuple",
+        "dict": "use a frozen dataclass",
+        "set": "make it a tuple",
+        "complex": "use two floats",
+    }.get(kind, "pass it as a parameter, or capture numbers, tuples, enum members or frozen dataclasses")
+    return f"is a {kind}, which is not a compile-time value: {advice}"
+
+
+def plain(value: Any) -> Any:
+    """NumPy scalars as Python's numbers, in tuples too; anything else as it is."""
+    if isinstance(value, np.generic):
+        number = value.item()
+        return number if isinstance(number, (int, float)) else float(value)
+    if type(value) is tuple:
+        return tuple([plain(item) for item in value])
+    return value
+
+
+class Resolver:
+    """Finds the names of one function that are not its own, and records which were read."""
+
+    def __init__(self, fn: Any, found: dict[Capture, None]) -> None:
+        self._cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+        self._globals: dict[str, Any] = fn.__globals__
+        builtins = self._globals.get("__builtins__", {})
+        self._builtins: dict[str, Any] = builtins if isinstance(builtins, dict) else vars(builtins)
+        self._found = found
+
+    def find(self, name: str) -> tuple[Any, Capture | None]:
+        """The value of a name and its capture, not yet recorded; (MISSING, None) for an unknown name."""
+        holder: Any = self._cells.get(name)
+        if holder is None and name in self._globals:
+            holder = self._globals
+        if holder is None:
+            return self._builtins.get(name, MISSING), None
+        capture = Capture(holder, name)
+        return capture.value(), capture
+
+    def record(self, capture: Capture | None) -> None:
+        """Make the specialisation depend on a capture."""
+        if capture is not None:
+            self._found.setdefault(capture)
+
+
+CONSTANT_MODULES = frozenset({"ruda_core", "math", "numpy", "ml_dtypes", "builtins"})
+"""Modules whose attributes do not change: reading one needs no capture."""
+
+
+def called_on_host(function: Callable[..., Any], found: dict[Capture, None], depth: int = 8) -> None:
+    """Record what a plain function reads, so that changing it is noticed."""
+    fn = getattr(function, "__func__", function)
+    if not isinstance(fn, PlainFunction) or depth == 0:
+        return
+    for name in fn.__code__.co_names:
+        value = fn.__globals__.get(name, MISSING)
+        if value is MISSING or isinstance(value, (types.ModuleType, type)):
+            continue
+        capture = Capture(fn.__globals__, name)
+        if capture in found:
+            continue
+        found[capture] = None
+        if isinstance(value, PlainFunction):
+            called_on_host(value, found, depth - 1)

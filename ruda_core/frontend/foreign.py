@@ -1,0 +1,157 @@
+"""Python's and NumPy's functions that mean an intrinsic, and what intrinsics give for compile-time numbers."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ruda_core.frontend.intrinsics import EXPORTS, Intrinsic
+
+_BUILTINS = "abs min max round pow".split()
+_MATH = {
+    **{
+        name: name
+        for name in "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh".split()
+    },
+    **{name: name for name in "erf hypot fma copysign isnan isinf isfinite floor ceil trunc pow".split()},
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+    "fabs": "abs",
+}
+_NUMPY = {
+    **{
+        name: name
+        for name in "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh".split()
+    },
+    **{name: name for name in "arcsin arccos arctan arctan2 arcsinh arccosh arctanh hypot copysign".split()},
+    **{name: name for name in "isnan isinf isfinite floor ceil trunc sign minimum maximum fmin fmax".split()},
+    "absolute": "abs",
+    "fabs": "abs",
+    "rint": "round",
+    "power": "pow",
+    "where": "select",
+}
+
+
+@cache
+def _table() -> dict[Any, Intrinsic]:
+    found: dict[Any, Intrinsic] = {}
+    for module, names in ((math, _MATH), (np, _NUMPY), (builtins, {name: name for name in _BUILTINS})):
+        for theirs, ours in names.items():
+            function = getattr(module, theirs, None)  # math.cbrt, exp2 and fma came with later Pythons
+            if function is not None:
+                target = {"min": "minimum", "max": "maximum"}.get(ours, ours)
+                found[function] = EXPORTS[target]
+    return found
+
+
+def intrinsic_of(function: Any) -> Intrinsic | None:
+    """The intrinsic that a host function means in a kernel, or None."""
+    if isinstance(function, Intrinsic):
+        return function
+    try:
+        return _table().get(function)
+    except TypeError:  # not hashable: no function of ours
+        return None
+
+
+def _numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    def evaluate(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*(np.float64(a) for a in args)).item()
+
+    return evaluate
+
+
+def _extreme(function: Callable[..., Any], fallback: Callable[..., Any]) -> Callable[..., Any]:
+    """For whole numbers Python's own, which keeps their type; for floats NumPy's rule for NaN."""
+
+    def evaluate(*args: Any) -> Any:
+        if not any(isinstance(a, float) for a in args):
+            return function(*args)
+        result = args[0]
+        for more in args[1:]:
+            result = _numpy(fallback)(result, more)
+        return result
+
+    return evaluate
+
+
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: function(x) if isinstance(x, float) else int(x)
+
+
+def _sign(x: Any) -> Any:
+    if isinstance(x, float):
+        return _numpy(np.sign)(x)
+    return (x > 0) - (x < 0)
+
+
+def _div_trunc(a: int, b: int) -> int:
+    if b == 0:
+        return 0
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _is_float(x: Any) -> bool:
+    return bool(x.is_float) if hasattr(x, "is_float") else isinstance(x, float)
+
+
+HOST: dict[str, Callable[..., Any]] = {
+    **{ours: _numpy(getattr(np, ours)) for ours in set(_NUMPY.values()) - {"pow"} if hasattr(np, ours)},
+    "rsqrt": _numpy(lambda x: 1.0 / np.sqrt(x)),
+    "erf": lambda x: math.erf(x),
+    "abs": abs,
+    "sign": _sign,
+    "floor": _whole(_numpy(np.floor)),
+    "ceil": _whole(_numpy(np.ceil)),
+    "trunc": _whole(_numpy(np.trunc)),
+    "round": _whole(_numpy(np.rint)),
+    "minimum": _extreme(min, np.minimum),
+    "maximum": _extreme(max, np.maximum),
+    "fmin": _extreme(min, np.fmin),
+    "fmax": _extreme(max, np.fmax),
+    "clamp": lambda x, low, high: HOST["minimum"](HOST["maximum"](x, low), high),
+    "select": lambda cond, a, b: a if cond else b,
+    "div_trunc": _div_trunc,
+    "rem_trunc": lambda a, b: a - b * _div_trunc(a, b) if b else 0,
+    "is_float": _is_float,
+}
+"""What an intrinsic gives when all arguments are compile-time.
+
+Not here: what depends on the dtype (`fma`, `popcount`, `clz`, …), and `pow`, which is the operator.
+"""
+
+COMPILE_TIME_BUILTINS: frozenset[Any] = frozenset(
+    {
+        sum,
+        enumerate,
+        zip,
+        reversed,
+        sorted,
+        any,
+        all,
+        divmod,
+        tuple,
+        isinstance,
+        len,
+        range,
+        abs,
+        min,
+        max,
+        round,
+        pow,
+    }
+)
+"""Built-in functions that may be called with compile-time arguments only."""

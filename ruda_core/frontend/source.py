@@ -1,0 +1,121 @@
+"""A function's source: read and parsed once for each code object, with a span for each node."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruda_core.errors import KernelSyntaxError
+from ruda_core.frontend.syntax import Facts, check, facts_of
+from ruda_core.ir.span import Span, error_at
+
+Spans = dict[ast.AST, Span]
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One parsed function."""
+
+    name: str
+    file: str
+    node: ast.FunctionDef
+    offset: int
+    """Added to a node's line to give the file's."""
+    lines: tuple[str, ...] | None
+    """The parsed text, where columns in bytes and in characters differ."""
+    facts: Facts
+    spans: Spans = field(default_factory=dict)
+    """Spans outside of inlined calls, made when first asked for."""
+
+    def span(self, node: ast.AST, inlined_at: Span | None = None) -> Span:
+        """Where a node of this function stands; `inlined_at` is the call that it was inlined for."""
+        line: int = getattr(node, "lineno", self.node.lineno)
+        column: int = getattr(node, "col_offset", 0)
+        end: int = getattr(node, "end_col_offset", None) or column + 1
+        if getattr(node, "end_lineno", line) != line:
+            end = 1 << 16  # to the end of the first line
+        if self.lines is not None:
+            text = self.lines[line - 1].encode()
+            column, end = len(text[:column].decode()), len(text[:end].decode())
+        return Span(self.file, line + self.offset, column + 1, end + 1, inlined_at, self.name)
+
+
+_parsed: dict[tuple[str, types.CodeType], Source] = {}
+
+
+def source_of(fn: Callable[..., Any]) -> Source:
+    """The parsed source of a function. Raises KernelSyntaxError when there is none to read."""
+    code = getattr(fn, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        raise KernelSyntaxError(f"{fn!r} is not a Python function: write it with def")
+    key = (code.co_filename, code)
+    found = _parsed.get(key)
+    if found is None:
+        found = _parsed[key] = _parse(fn, code)
+    return found
+
+
+def _parse(fn: Callable[..., Any], code: types.CodeType) -> Source:
+    where = Span(code.co_filename, code.co_firstlineno, 1, 1, None, code.co_name)
+    lines = _lines(fn, code, where)
+    indented = lines[0][:1].isspace()
+    text = "if 1:\n" + "".join(lines) if indented else "".join(lines)
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise error_at(
+            KernelSyntaxError, f"cannot parse the source of {code.co_name}: {error}", where
+        ) from error
+    statement = tree.body[0]
+    node = statement.body[0] if indented and isinstance(statement, ast.If) else statement
+    if code.co_name == "<lambda>" or isinstance(node, ast.AsyncFunctionDef):
+        raise error_at(KernelSyntaxError, "a kernel or helper is written with a plain def", where)
+    if not isinstance(node, ast.FunctionDef) or not _same(node, code):
+        raise error_at(
+            KernelSyntaxError,
+            f"the source of {code.co_name} in {code.co_filename} is not what was imported: "
+            f"has the file changed? Start the program again",
+            where,
+        )
+    source = Source(
+        name=node.name,
+        file=code.co_filename,
+        node=node,
+        offset=code.co_firstlineno - 1 - indented,
+        lines=None if text.isascii() else tuple(text.splitlines(keepends=True)),
+        facts=facts_of(node),
+    )
+    check(node, source.span)
+    return source
+
+
+def _lines(fn: Callable[..., Any], code: types.CodeType, where: Span) -> list[str]:
+    linecache.checkcache(code.co_filename)
+    try:
+        lines, _ = inspect.getsourcelines(fn)
+    except (OSError, TypeError, IndexError, SyntaxError) as error:
+        raise error_at(
+            KernelSyntaxError,
+            f"the source of {code.co_name} cannot be read ({error}): define it in a file or a notebook cell, "
+            f"not in a string given to exec or python -c",
+            where,
+        ) from error
+    return lines
+
+
+def _same(node: ast.FunctionDef, code: types.CodeType) -> bool:
+    names = tuple(p.arg for p in parameters(node))
+    count = code.co_argcount + code.co_kwonlyargcount
+    return node.name == code.co_name and names == code.co_varnames[:count]
+
+
+def parameters(node: ast.FunctionDef) -> Iterator[ast.arg]:
+    """The named parameters in order."""
+    yield from node.args.posonlyargs
+    yield from node.args.args
+    yield from node.args.kwonlyargs
