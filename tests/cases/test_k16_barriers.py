@@ -158,6 +158,7 @@ def uniform_branches(x: Array[i32], n: i32, steps: Array[i32], out: Array[i32]):
         ruda.barrier()
         if unit == k:
             tile[0] = tile[0] + 1
+    ruda.barrier()
     total = ruda.shared(i32, 1)
     if unit == 0:
         total[0] = tile[0]
