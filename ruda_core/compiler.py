@@ -43,7 +43,7 @@ from ruda_core.passes.casts import casts
 from ruda_core.passes.checks import checks
 from ruda_core.passes.dead_code import dead_code
 from ruda_core.passes.exits import exits
-from ruda_core.passes.faults import faults
+from ruda_core.passes.faults import FAULTS, faults
 from ruda_core.passes.fences import fences
 from ruda_core.passes.flatten import flatten
 from ruda_core.passes.floats import floats
@@ -89,9 +89,6 @@ LEGALISE: tuple[Anywhere | ForTarget, ...] = (
 
 FORMAT = 1
 """Part of every digest: raised when the meaning of a `KernelSource` changes."""
-
-FAULTS = "faults"
-"""The hidden array of validate mode."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ruda_core.ir.build import binary, cast, compare, const, like, negate, ref, 
 from ruda_core.ir.rewrite import Rewriter
 from ruda_core.passes.bounds import below, extents, without_access
 
-FAULTS = "faults"
+FAULTS = "<faults>"
 """Name of the hidden array, which only the passes and the runtime know."""
 
 WORDS = 16

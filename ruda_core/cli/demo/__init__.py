@@ -16,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`[--device D] [--image FILE] [--output FOLDER] [--json]`."""
     parser.add_argument("--device", help="only this device, such as cuda:0; by default all that are usable")
     parser.add_argument("--image", help="a photograph to filter; by default one that scikit-image ships")
-    parser.add_argument("--output", default="demo-output", help="folder for the pictures (default demo-output)")
+    parser.add_argument(
+        "--output", default="demo-output", help="folder for the pictures (default demo-output)"
+    )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
 
 
