@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 from contract import DriverContract, adder, source_of
-from ruda_core.errors import BackendCompileError
 from ruda_cpu.dialect import CpuDialect
+
+from ruda_core.errors import BackendCompileError
 
 
 class TestDriver(DriverContract):

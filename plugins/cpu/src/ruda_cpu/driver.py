@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import struct
-import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,20 +11,14 @@ from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device, DeviceProperties, Target
 from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Report
 from ruda_core.errors import BackendCompileError
-from ruda_cpu.dialect import JOB_WORDS, scratch_bytes
 from ruda_cpu.jit import Code, Refused, machine, pack, unpack
+from ruda_cpu.launches import Launcher, Program
 from ruda_cpu.pool import Pool, processors
 from ruda_cpu.probe import processor_name
 from ruda_cpu.queues import Queue
 from ruda_cpu.target import BASELINE
 
 _ALIGNMENT = 256
-_INLINE = 100e-6
-"""Seconds of estimated work up to which a launch runs in the caller."""
-_ALONE = 60e-6
-"""Seconds of estimated work up to which one thread is enough."""
-_UNIT_SECONDS = 5e-9
-"""Estimate for a unit of a kernel that has not run yet."""
 
 
 class Page:
@@ -41,18 +31,6 @@ class Page:
         start = -memory.ctypes.data % _ALIGNMENT
         self.bytes = memory[start : start + nbytes]
         self.address: int = self.bytes.ctypes.data
-
-
-@dataclass(slots=True, eq=False)
-class Program:
-    """A loaded kernel."""
-
-    source: KernelSource
-    code: Code
-    scratch: int
-    """Bytes that each thread needs."""
-    group_seconds: float
-    """Estimated time of one workgroup on one thread; learned from its launches."""
 
 
 class CpuDriver(Driver):
@@ -139,8 +117,7 @@ class CpuDriver(Driver):
 
     def load(self, source: KernelSource, binary: bytes | None) -> Program:
         code = self._linked(source, binary) or self._compiled(source)
-        units = source.dim[0] * source.dim[1] * source.dim[2]
-        return Program(source, code, scratch_bytes(source.text), units * _UNIT_SECONDS)
+        return Program(source, code)
 
     def _linked(self, source: KernelSource, binary: bytes | None) -> Code | None:
         """From what was kept; None where that is damaged or does not fit."""
@@ -168,7 +145,7 @@ class CpuDriver(Driver):
         return pack(program.code.object_code)
 
     def launcher(self, program: Program, queue: Queue) -> LaunchFunction:
-        return _Launcher(program, queue, self._pool).launch
+        return Launcher(program, queue, self._pool).launch
 
     # Interchange and end -----------------------------------------------------------------------
 
@@ -179,72 +156,6 @@ class CpuDriver(Driver):
     def close(self) -> None:
         for queue in self._queues:
             queue.close()
-
-
-class _Launcher:
-    """Launches of one program on one queue."""
-
-    __slots__ = (
-        "_address",
-        "_call",
-        "_job",
-        "_pack",
-        "_pool",
-        "_program",
-        "_queue",
-        "_scratch",
-        "_size",
-        "_struct",
-    )
-
-    def __init__(self, program: Program, queue: Queue, pool: Pool) -> None:
-        source = program.source
-        words = JOB_WORDS + len(source.bindings)
-        self._struct = struct.Struct(f"<{words}Q{max(source.layout.nbytes, 1)}s")
-        self._pack = self._struct.pack_into
-        self._size = self._struct.size
-        self._job = ctypes.create_string_buffer(self._size)
-        self._address = ctypes.addressof(self._job)
-        self._program, self._queue, self._pool = program, queue, pool
-        self._call, self._scratch = program.code.call, program.scratch
-
-    def launch(self, stream: int, x: int, y: int, z: int, *args: Any) -> None:
-        groups = x * y * z
-        if not groups:
-            return
-        program, queue = self._program, self._queue
-        estimate = groups * program.group_seconds
-        last = queue.last
-        pages, words = args[:-1], args[-1]
-        if estimate > _INLINE or not (last is None or last.finished):
-            self._later(stream, (x, y, z), groups, pages, words)
-            return
-        self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, *[p.address for p in pages], words)
-        start = time.perf_counter()
-        self._call(self._address, queue.scratch.of(self._scratch))
-        _learn(program, groups, time.perf_counter() - start)
-
-    def _later(self, stream: int, count: tuple[int, int, int], groups: int, pages: Any, words: bytes) -> None:
-        helpers = min(self._pool.helpers, groups - 1)
-        if groups * self._program.group_seconds <= _ALONE:
-            helpers = 0
-        chunk = max(1, groups // ((helpers + 1) * 8)) if helpers else groups
-        job = ctypes.create_string_buffer(self._size)
-        self._pack(job, 0, 0, groups, chunk, *count, 0, 0, *[p.address for p in pages], words)
-        address = ctypes.addressof(job)
-
-        def work() -> None:
-            start = time.perf_counter()
-            self._pool.run(self._call, address, self._scratch, self._queue.scratch, helpers)
-            _learn(self._program, groups, (time.perf_counter() - start) * (helpers + 1))
-            held.clear()
-
-        held = [job, *pages]  # until it is done
-        self._queue.submit(work, stream)
-
-
-def _learn(program: Program, groups: int, seconds: float) -> None:
-    program.group_seconds += (seconds / groups - program.group_seconds) * 0.25
 
 
 def _memory_bytes() -> int | None:

@@ -161,22 +161,35 @@ class StripMemory(Units):
             self._spill(f"<{WIDTH} x ptr>", pointers),
             *(self._spill(self.ty(a), a.text) if a.wide else "" for a in args),
         ]
-        bits = self.w.ins(f"bitcast {MASK} {mask} to i{WIDTH}") if mask is not None else None
-        head, end, k, more = self._each_lane(bits)
-        pointer = self._lane_of(spilled[0], "ptr", k)
-        lane_args = [
-            Value(self._lane_of(where, REGISTER[a.dtype.name], k), a.dtype) if a.wide else a
-            for where, a in zip(spilled[1:], args, strict=True)
-        ]
-        if isinstance(s, ir.MaskedStore):
-            self.store_bytes(pointer, lane_args[0], s.mask, lane_args[1])
+
+        def each(bits: str | None) -> None:
+            head, k, more, end = self._each_lane(bits)
+            pointer = self._lane_of(spilled[0], "ptr", k)
+            lane_args = [
+                Value(self._lane_of(where, REGISTER[a.dtype.name], k), a.dtype) if a.wide else a
+                for where, a in zip(spilled[1:], args, strict=True)
+            ]
+            if isinstance(s, ir.MaskedStore):
+                self.store_bytes(pointer, lane_args[0], s.mask, lane_args[1])
+            else:
+                value = self.atomic_one(s.op, pointer, dtype, lane_args, shared=s.array.space == "shared")
+                if value is not None and old is not None:
+                    t = REGISTER[dtype.name]
+                    where = self.w.ins(f"getelementptr inbounds {t}, ptr {old}, i64 {k}")
+                    self.w.add(f"store {t} {value.text}, ptr {where}")
+            self._next_lane(head, k, more, end)
+
+        if mask is None:
+            each(None)
         else:
-            value = self.atomic_one(s.op, pointer, dtype, lane_args, shared=s.array.space == "shared")
-            if value is not None and old is not None:
-                where = self.w.ins(f"getelementptr inbounds {REGISTER[dtype.name]}, ptr {old}, i64 {k}")
-                self.w.add(f"store {REGISTER[dtype.name]} {value.text}, ptr {where}")
-        self.w.jump(more)
-        self._next_lane(head, end, k, more)
+            bits = self.w.ins(f"bitcast {MASK} {mask} to i{WIDTH}")
+            whole, part, end = self.w.name("whole"), self.w.name("some"), self.w.name("end")
+            self.w.branch(self.w.ins(f"icmp eq i{WIDTH} {bits}, -1"), whole, part)
+            for label, tested in ((whole, None), (part, bits)):  # most strips are whole: no tests there
+                self.w.place(label)
+                each(tested)
+                self.w.jump(end)
+            self.w.place(end)
         if symbol is not None and old is not None:
             t = self.type_of(dtype, True)
             self.bind(symbol, Value(self.w.ins(f"load {t}, ptr {old}"), dtype, True))
@@ -197,9 +210,8 @@ class StripMemory(Units):
         return self.w.ins(f"load {llvm_type}, ptr {p}")
 
     def _each_lane(self, bits: str | None) -> tuple[str, str, str, str]:
-        """Begin a loop over the units of the strip that take part; leaves off inside it."""
-        head, run = self.w.name("lane"), self.w.name("run")
-        more, end = self.w.name("more"), self.w.name("end")
+        """Begin a loop over the units of the strip, those whose bit is set; leaves off inside it."""
+        head, run, more, end = (self.w.name(h) for h in ("lane", "run", "more", "end"))
         start = self.w.block
         self.w.jump(head)
         self.w.place(head)
@@ -210,9 +222,10 @@ class StripMemory(Units):
             bit = self.w.ins(f"lshr i{WIDTH} {bits}, {shift}")
             self.w.branch(self.w.ins(f"trunc i{WIDTH} {bit} to i1"), run, more)
             self.w.place(run)
-        return head, end, k, more
+        return head, k, more, end
 
-    def _next_lane(self, head: str, end: str, k: str, more: str) -> None:
+    def _next_lane(self, head: str, k: str, more: str, end: str) -> None:
+        self.w.jump(more)
         self.w.place(more)
         self.w.add(f"{k}.next = add nuw nsw i64 {k}, 1")
         done = self.w.ins(f"icmp eq i64 {k}.next, {WIDTH}")

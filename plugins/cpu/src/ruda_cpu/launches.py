@@ -1,0 +1,148 @@
+"""Launches: in the caller when short, else on the queue's thread with helpers."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import time
+from typing import Any
+
+from ruda_core.artifact import KernelSource
+from ruda_cpu.dialect import JOB_WORDS, scratch_bytes
+from ruda_cpu.jit import Code
+from ruda_cpu.pool import Pool
+from ruda_cpu.queues import Queue
+
+INLINE = 100e-6
+"""Seconds of estimated work up to which a launch runs in the caller."""
+_ALONE = 60e-6
+"""Seconds of estimated work up to which one thread is enough."""
+_UNIT_SECONDS = 5e-9
+"""Estimate for a unit of a kernel that has not run yet."""
+_AGAIN = 64
+"""Launches after which a decision about helpers is tried again."""
+
+
+class Program:
+    """A loaded kernel, and what its launches have taught about it."""
+
+    __slots__ = (
+        "_alone",
+        "_contended",
+        "_launches",
+        "_together",
+        "code",
+        "group_seconds",
+        "scratch",
+        "source",
+    )
+
+    def __init__(self, source: KernelSource, code: Code) -> None:
+        self.source = source
+        self.code = code
+        self.scratch = scratch_bytes(source.text)
+        """Bytes that each thread needs."""
+        units = source.dim[0] * source.dim[1] * source.dim[2]
+        self.group_seconds = units * _UNIT_SECONDS
+        """Estimated time of one workgroup on one thread."""
+        atomics = source.text.count("atomicrmw") - 1 + source.text.count("cmpxchg")  # one is the job's own
+        self._contended = atomics > 0
+        self._alone: float | None = None
+        self._together: float | None = None
+        self._launches = 0
+
+    def helpers(self, groups: int, available: int) -> int:
+        """How many threads should help with a launch.
+
+        Threads that fight over a few atomic counters can be slower than one: where there are atomics,
+        both ways are timed and the faster one is taken.
+        """
+        if groups * self.group_seconds <= _ALONE or not available:
+            return 0
+        helpers = min(available, groups - 1)
+        if not self._contended:
+            return helpers
+        self._launches += 1
+        if self._alone is None:
+            return 0
+        if self._together is None:
+            return helpers
+        best = 0 if self._alone <= self._together else helpers
+        if self._launches % _AGAIN == 0:
+            return helpers - best
+        return best
+
+    def learn(self, groups: int, seconds: float, helpers: int) -> None:
+        """Take a launch's time into the estimates."""
+        each = seconds / groups
+        if self._contended and helpers:
+            self._together = _best(self._together, each)
+            return
+        if self._contended and seconds > INLINE:
+            self._alone = _best(self._alone, each)
+        self.group_seconds += (each * (helpers + 1) - self.group_seconds) * 0.25
+
+
+def _best(known: float | None, found: float) -> float:
+    """The best time so far; it fades, so that it follows a machine that changes."""
+    return found if known is None else min(found, known * 1.02)
+
+
+class Launcher:
+    """Launches of one program on one queue."""
+
+    __slots__ = (
+        "_address",
+        "_call",
+        "_job",
+        "_pack",
+        "_pool",
+        "_program",
+        "_queue",
+        "_scratch",
+        "_size",
+        "_struct",
+    )
+
+    def __init__(self, program: Program, queue: Queue, pool: Pool) -> None:
+        source = program.source
+        words = JOB_WORDS + len(source.bindings)
+        self._struct = struct.Struct(f"<{words}Q{max(source.layout.nbytes, 1)}s")
+        self._pack = self._struct.pack_into
+        self._size = self._struct.size
+        self._job = ctypes.create_string_buffer(self._size)
+        self._address = ctypes.addressof(self._job)
+        self._program, self._queue, self._pool = program, queue, pool
+        self._call, self._scratch = program.code.call, program.scratch
+
+    def launch(self, stream: int, x: int, y: int, z: int, *args: Any) -> None:
+        groups = x * y * z
+        if not groups:
+            return
+        program, queue = self._program, self._queue
+        estimate = groups * program.group_seconds
+        last = queue.last
+        pages, words = args[:-1], args[-1]
+        if estimate > INLINE or not (last is None or last.finished):
+            self._later(stream, (x, y, z), groups, pages, words)
+            return
+        self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, *[p.address for p in pages], words)
+        start = time.perf_counter()
+        self._call(self._address, queue.scratch.of(self._scratch))
+        program.learn(groups, time.perf_counter() - start, 0)
+
+    def _later(self, stream: int, count: tuple[int, int, int], groups: int, pages: Any, words: bytes) -> None:
+        helpers = self._program.helpers(groups, self._pool.helpers)
+        chunk = max(1, groups // ((helpers + 1) * 8)) if helpers else groups
+        job = ctypes.create_string_buffer(self._size)
+        self._pack(job, 0, 0, groups, chunk, *count, 0, 0, *[p.address for p in pages], words)
+        address = ctypes.addressof(job)
+
+        def work() -> None:
+            start = time.perf_counter()
+            self._pool.run(self._call, address, self._scratch, self._queue.scratch, helpers)
+            self._program.learn(groups, time.perf_counter() - start, helpers)
+            held.clear()
+
+        held = [job, *pages]  # until it is done
+        self._queue.submit(work, stream)
