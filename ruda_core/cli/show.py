@@ -13,7 +13,7 @@ from typing import Any
 from ruda_core.dtypes import BY_NAME, Vec
 from ruda_core.errors import ConfigError
 from ruda_core.ir.types import Array, Tensor
-from ruda_core.kernel import compile_for
+from ruda_core.offline import compile_for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
