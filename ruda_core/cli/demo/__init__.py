@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(rows)
     else:
         print(f"photograph: {origin}")
-        print_table(("device", "program", "first", "again", "largest error", ""), (_cells(r) for r in rows))
+        print_table(("device", "program", "first", "again", "largest error"), (_cells(r) for r in rows))
         print(f"pictures: {folder}/")
     return 0 if all(row["right"] for row in rows) else 1
 
@@ -78,6 +78,5 @@ def _cells(row: dict[str, object]) -> tuple[str, ...]:
         str(row["program"]),
         f"{row['first_ms']:.1f} ms",
         f"{row['again_ms']:.2f} ms",
-        f"{row['largest_error']:g}",
-        verdict,
+        f"{row['largest_error']:.2g}, {verdict}",
     )
