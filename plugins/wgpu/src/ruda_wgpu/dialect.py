@@ -285,6 +285,13 @@ class WGSLRenderer(CLikeRenderer):
             zero = self.vector(bits, [zero])
         return self.bitcast(value_type, bits, f"({self.bitcast(bits, value_type, text)} ^ {zero})")
 
+    def negation(self, value_type: ValueType, a: str) -> str:
+        return (
+            f"({self.zero(value_type)} - {a})"
+            if value_type.kind == "uint"
+            else super().negation(value_type, a)
+        )
+
     def for_head(self, name: str, dtype: DType, start: str, cond: str, step: int) -> str:
         move = f"{name} = {name} {'+' if step > 0 else '-'} {self.constant(dtype, 1)}"
         return f"for (var {name}: {dtype.name} = {start}; {cond}; {move})"
