@@ -20,6 +20,7 @@ from ruda_cpu.expressions import Cell
 from ruda_cpu.frame import Frame, Layout
 from ruda_cpu.normal import normal
 from ruda_cpu.plan import Control, Node, Once, Region, plan
+from ruda_cpu.positions import Positions
 from ruda_cpu.regions import Regions
 from ruda_cpu.target import BASELINE, WIDTH
 from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
@@ -49,6 +50,7 @@ class Module(Regions):
     def __init__(self, function: ir.Function, layout: ParameterLayout) -> None:
         super().__init__(function, layout, plan(function))
         self.layout = Layout.of(function.dim)
+        self.positions = Positions(function, self.plan.lets)
         zero = constant(i32, 0)
         self.group_frame = Frame("group", (zero, zero, zero), zero, "0")
         self.frame = self.group_frame

@@ -17,6 +17,7 @@ from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import operands
 from ruda_cpu.expressions import Expressions
 from ruda_cpu.frame import Layout
+from ruda_cpu.positions import Positions
 from ruda_cpu.target import WIDTH
 from ruda_cpu.writer import MEMORY, Value
 
@@ -40,6 +41,7 @@ class Memory(Expressions):
     """Addresses and single accesses."""
 
     layout: Layout
+    positions: Positions
     pointers: dict[ir.Array, str]
     elements: dict[ir.Array, DType]
     strides: dict[ir.Symbol, int | None]
@@ -113,33 +115,7 @@ class Memory(Expressions):
 
     def is_position(self, e: ir.Expr) -> bool:
         """True for positions in the launch, which do not wrap."""
-        if isinstance(e, ir.Ref):
-            value = self.plan.lets.get(e.symbol)
-            return value is not None and self.is_position(value)
-        if isinstance(e, ir.Cast):
-            return e.type.is_integer and e.type.bits >= 32 and self.is_position(e.a)
-        if isinstance(e, ir.Builtin):
-            return True
-        if isinstance(e, ir.Binary) and e.op in ("+", "*") and e.type.is_integer:
-            return self._is_start(e.a) and self._is_unit(e.b) or self._is_start(e.b) and self._is_unit(e.a)
-        return False
-
-    def _is_unit(self, e: ir.Expr) -> bool:
-        while isinstance(e, ir.Cast):
-            e = e.a
-        return isinstance(e, ir.Builtin) and e.name == "unit_pos"
-
-    def _is_start(self, e: ir.Expr) -> bool:
-        """`workgroup_pos * dim`."""
-        if not isinstance(e, ir.Binary) or e.op != "*" or not isinstance(e.b, ir.Const):
-            return False
-        pos = e.a
-        while isinstance(pos, ir.Cast):
-            pos = pos.a
-        if not isinstance(pos, ir.Builtin) or not pos.name.endswith("workgroup_pos"):
-            return False
-        size = self.function.units if pos.axis is None else self.function.dim[pos.axis]
-        return e.b.value == size
+        return self.positions.is_position(e)
 
     @contextmanager
     def for_first(self) -> Iterator[None]:
