@@ -40,7 +40,7 @@ class Capture:
         self._holder = holder
         self._name = name
         self._path = path
-        self._seen: tuple[Any, Any, Any, Any] = (self, None, None, None)  # replaced as one
+        self._seen: tuple[Any, Any, Any, Any, Any] = (self, None, None, None, ())  # replaced as one
 
     def value(self) -> Any:
         """The object that the name means now; MISSING when there is none."""
@@ -56,15 +56,19 @@ class Capture:
     def read(self) -> Any:
         """The key of the current value: equal only for values of one type with the same bits."""
         found = self.value()
-        last, key, fn, code = self._seen
-        if found is last and (fn is None or fn.__code__ is code):
+        last, key, fn, code, contents = self._seen
+        if found is last and (
+            fn is None or (fn.__code__ is code and (not contents or _contents(fn) == contents))
+        ):
             return key
         key = key_of(found)
         fn = found.fn if isinstance(found, Func) else found if isinstance(found, PlainFunction) else None
         if fn is None:
-            self._seen = (found, key, None, None)
-        elif not fn.__closure__:  # cells change while the function stays the same object
-            self._seen = (found, key, fn, fn.__code__)
+            self._seen = (found, key, None, None, ())
+        else:  # its code and its cells change while it stays the same object
+            contents = _contents(fn)
+            if not any(isinstance(c.value, (Func, PlainFunction)) for c in contents):
+                self._seen = (found, key, fn, fn.__code__, contents)
         return key
 
     def at(self, path: tuple[str, ...]) -> Capture:
@@ -171,6 +175,17 @@ def _function_key(function: Any, inside: tuple[Any, ...]) -> Any:
         tuple(cells),
         tuple([key_of(d) for d in defaults]),
     )
+
+
+def _contents(fn: Any) -> list[_Same]:
+    """What the cells of a function hold now."""
+    found = []
+    for cell in fn.__closure__ or ():
+        try:
+            found.append(_Same(cell.cell_contents))
+        except ValueError:
+            found.append(_Same(MISSING))
+    return found
 
 
 # What may be captured -----------------------------------------------------------------------------

@@ -76,7 +76,9 @@ def fit(value: Any, dtype: DType) -> int | float | bool:
     if dtype.is_float:
         rounded = round_to(value, dtype)
         if math.isinf(rounded) and not (isinstance(value, float) and math.isinf(value)):
-            raise Unfit(f"{value} does not fit {dtype}: its largest value is {_largest(dtype)}")
+            raise Unfit(
+                f"{value} does not fit {dtype}: its largest value is {_largest(dtype)}; write math.inf for infinity"
+            )
         return rounded
     if isinstance(value, float):
         raise Unfit(f"the float literal {value!r} does not become {dtype}: write {dtype}({value!r})")
@@ -85,7 +87,10 @@ def fit(value: Any, dtype: DType) -> int | float | bool:
             return bool(value)
         raise Unfit(f"{int(value)} does not fit bool: write bool({int(value)})")
     if not dtype.min <= value <= dtype.max:
-        raise Unfit(f"{int(value)} does not fit {dtype}, which holds {dtype.min} to {dtype.max}")
+        raise Unfit(
+            f"{int(value)} does not fit {dtype}, which holds {dtype.min} to {dtype.max}: use a wider dtype, or the "
+            f"value that it wraps to"
+        )
     return int(value)
 
 

@@ -212,7 +212,7 @@ class Context:
         """A compile-time number with a dtype. Raises KernelTypeError when it does not fit."""
         span = at if isinstance(at, Span) else self.span(at)
         wanted = self.ir_type(known)
-        if isinstance(known, Weak):
+        if isinstance(known, Weak) and known is not WBOOL:
             return build.const(known.default, 0, span)  # not the last round: any constant will do
         try:
             number = fit(value, wanted.scalar)

@@ -78,7 +78,7 @@ def _lower_body(
 def _refuse_recursion(low: Context, func: Func, node: ast.Call) -> None:
     scope: Scope | None = low.scope
     while scope is not None:
-        if scope.fn.__code__ is func.fn.__code__:
+        if scope.fn is func.fn:
             raise low.error(
                 f"{func.fn.__name__} calls itself: recursion is not in the kernel language, write a loop",
                 node,

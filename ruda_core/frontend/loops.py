@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NoReturn
 
-from ruda_core.dtypes import VecType, bool_
+from ruda_core.dtypes import VecType, bool_, i32
 from ruda_core.frontend import locals as names
 from ruda_core.frontend.context import Context, Visitor, suggestion
 from ruda_core.frontend.expressions import items_of
@@ -132,7 +132,16 @@ def _run_time(low: Context, node: ast.For, bounds: list[Value]) -> None:
     if not isinstance(node.target, ast.Name):
         low.refuse("a range gives one number at a time", node.target)
     name = node.target.id
-    start, stop, step = (_bound(low, value, node.iter) for value in bounds)
+    assert isinstance(node.iter, ast.Call)
+    given = node.iter.args
+    sides = (
+        given
+        if len(given) == 3
+        else [node.iter, given[0], node.iter]
+        if len(given) == 1
+        else [*given, node.iter]
+    )
+    start, stop, step = (_bound(low, value, side) for value, side in zip(bounds, sides, strict=True))
     if isinstance(step, ir.Const) and step.value == 0:
         low.refuse("a range's step is not zero", node.iter)
     before = set(low.bound_names())
@@ -157,7 +166,7 @@ def _bound(low: Context, value: Value, node: ast.expr) -> ir.Expr:
         return low.coerce(number, INDEX, node, role)
     known = type_of(number)
     if not known.is_integer or isinstance(known, VecType):
-        low.refuse(f"{role} is an integer, not {known!r}: write {suggestion(INDEX, node)}", node)
+        low.refuse(f"{role} is an integer, not {known!r}: write {suggestion(i32, node)}", node)
     return low.repeatable(whole(low, number.expr, True, signed=True), "bound")
 
 
@@ -218,8 +227,12 @@ def _unroll(low: Context, node: ast.For, items: tuple[Value, ...]) -> None:
     else:
         low.out.extend(whole_body)
     low.bound = _after(loop, low.bound)
-    if isinstance(node.target, ast.Name) and node.target.id in scope.source.facts.loop_only and low.bound:
-        low.bound.discard(node.target.id)
+    if low.bound is not None:
+        low.bound -= _targets(node) & scope.source.facts.loop_only
+
+
+def _targets(node: ast.For) -> set[str]:
+    return {name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)}
 
 
 def _iteration(low: Context, loop: Loop, node: ast.For, item: Value) -> None:
@@ -227,8 +240,7 @@ def _iteration(low: Context, loop: Loop, node: ast.For, item: Value) -> None:
     loop.skips.clear()
     with low.nested() as body:
         loop.depth = len(low.blocks)
-        if isinstance(node.target, ast.Name):
-            low.bound_names().discard(node.target.id)  # each iteration binds it anew
+        low.bound_names().difference_update(_targets(node))  # each iteration binds them anew
         assign_to(low, node.target, item, node.iter)
         low.block(node.body)
     if loop.continue_label in loop.leaves:

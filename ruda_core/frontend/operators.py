@@ -272,7 +272,7 @@ def compare(low: Context, op: str, a: Value, b: Value, node: ast.AST, sides: Nod
     """One comparison; integers of two dtypes compare by value."""
     if isinstance(a, Static) and isinstance(b, Static):
         try:
-            return Static(COMPARE[op](a.value, b.value))
+            return Static(COMPARE[op](_as_dtype(a.value), _as_dtype(b.value)))
         except TypeError as error:
             low.refuse(f"this cannot be compared at compile time: {error}", node)
     if op not in ir.COMPARISONS:
@@ -289,6 +289,13 @@ def compare(low: Context, op: str, a: Value, b: Value, node: ast.AST, sides: Nod
             x, y = build.cast(i32, x), build.cast(i32, y)  # False comes before True
     expr = ir.Compare(build.bool_like(x.type), low.span(node), op, x, y)
     return Typed(expr, expr.type)
+
+
+def _as_dtype(value: object) -> object:
+    """Python's bool is the dtype when dtypes are compared; in tuples too."""
+    if value is bool:
+        return bool_
+    return tuple(_as_dtype(item) for item in value) if type(value) is tuple else value
 
 
 def _both_integers(a: Type, b: Type) -> bool:

@@ -56,7 +56,7 @@ def give(low: Context, node: ast.Return) -> None:
     if last and not scope.returns.left:
         scope.returns.direct = _as_declared(low, scope, value, items, node)
     else:
-        for k, item in enumerate(low.stable(item) for item in items):
+        for k, item in enumerate(items):
             _assign(low, scope, k, item, node)
         if not last:
             scope.returns.left = True

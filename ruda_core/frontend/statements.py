@@ -82,7 +82,10 @@ def _unpack(low: Context, target: ast.expr, targets: list[ast.expr], value: Valu
     if len(items) != len(targets):
         low.refuse(f"{len(items)} values cannot be unpacked into {len(targets)} names", target)
     # every value is taken before the first name changes: this is what makes a swap
-    fixed = [low.stable(item) for item in items]
+    fixed = [
+        low.stable(item, one.id if isinstance(one, ast.Name) else "t")
+        for one, item in zip(targets, items, strict=True)
+    ]
     sides = side.elts if isinstance(side, ast.Tuple) else [side] * len(items)
     for one, item, node in zip(targets, fixed, sides, strict=True):
         assign_to(low, one, item, node)

@@ -176,19 +176,14 @@ class _Binders:
             case ast.While():
                 self.uses(stmt.test, inside)
                 return self.block(stmt.body, inside)
-            case ast.For(target=ast.Name(id=name)):
-                self.uses(stmt.iter, inside)
-                self.loop_targets.add(name)
-                if name in inside:
-                    self.elsewhere.add(name)
-                self.binders[name] = self.binders.get(name, 0) + 1
-                counts = {name: 1}
-                _add(counts, self.block(stmt.body, inside | {name}))
-                return counts
             case ast.For():
                 self.uses(stmt.iter, inside)
-                counts = self.uses(stmt.target, inside)
-                _add(counts, self.block(stmt.body, inside))
+                targets = {n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name)}
+                self.loop_targets |= targets
+                self.elsewhere |= targets & inside
+                counts = dict.fromkeys(targets, 1)
+                _add(self.binders, counts)
+                _add(counts, self.block(stmt.body, inside | targets))
                 return counts
         return self.uses(stmt, inside)
 

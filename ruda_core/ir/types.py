@@ -6,12 +6,14 @@ import typing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ruda_core.dtypes import DType, VecType
+from ruda_core.dtypes import DType, VecType, bool_
 
 Element = DType | VecType | TypeVar
 
 
 def _checked_element(owner: str, item: Any) -> Element:
+    if item is bool:
+        return bool_
     if isinstance(item, (DType, VecType, TypeVar)):
         return item
     raise TypeError(f"{owner}[...] takes a dtype such as f32, a Vec type or a TypeVar, not {item!r}")
