@@ -1,0 +1,81 @@
+"""Launch functions, written out for each number of arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from cupy_backends.cuda.api import driver
+
+from ruda_core.driver import LaunchFunction
+from ruda_cuda.current import current, enter
+from ruda_cuda.failures import STALE, translated, wrapped
+
+_POINTER, _SIZE, _END = 1, 2, 0
+"""CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END"""
+
+_made: dict[int, Callable[..., LaunchFunction]] = {}
+
+
+class Arguments:
+    """The memory that a launch's arguments are packed into: the pointers, then the parameter block."""
+
+    __slots__ = ("_extra", "_size", "buffer", "extra", "pack")
+
+    def __init__(self, pointers: int, block: int) -> None:
+        layout = struct.Struct(f"<{pointers}Q{block}s")
+        self.pack = layout.pack_into
+        self.buffer = ctypes.create_string_buffer(max(16, layout.size))
+        self._size = ctypes.c_size_t(layout.size)
+        self._extra = (ctypes.c_void_p * 5)(
+            _POINTER, ctypes.addressof(self.buffer), _SIZE, ctypes.addressof(self._size), _END
+        )
+        self.extra = ctypes.addressof(self._extra)
+        """Address of what `cuLaunchKernel` takes as `extra`."""
+
+
+def launch_maker(pointers: int) -> Callable[..., LaunchFunction]:
+    """A maker of launch functions for this many pointers, written out: a loop would cost more.
+
+    The driver copies the arguments before it returns; the queue's lock guards them until then.
+    """
+    made = _made.get(pointers)
+    if made is not None:
+        return made
+    names = "".join(f"b{i}, " for i in range(pointers))
+    call = "launch_kernel(function, x, y, z, dx, dy, dz, 0, native, 0, extra)"
+    text = f"""
+def make(function, queue, dim, site, index, arguments):
+    native, recent, remember = queue.stream, queue.recent, queue.recent.append
+    pack, buffer, extra = arguments.pack, arguments.buffer, arguments.extra
+    dx, dy, dz = dim
+    def launch(stream, x, y, z, {names}words):
+        pack(buffer, 0, {names}words)
+        if current.index != index:
+            enter(index)
+        try:
+            {call}
+        except DriverError as error:
+            if error.status not in STALE:
+                raise translated(error, recent) from error
+            enter(index)
+            with wrapped(recent):
+                {call}
+        remember(site)
+    launch.arguments = arguments  # what `extra` points into
+    return launch
+"""
+    scope: dict[str, Any] = {
+        "launch_kernel": driver.launchKernel,
+        "DriverError": driver.CUDADriverError,
+        "STALE": STALE,
+        "current": current,
+        "enter": enter,
+        "translated": translated,
+        "wrapped": wrapped,
+    }
+    exec(text, scope)
+    _made[pointers] = scope["make"]
+    return _made[pointers]

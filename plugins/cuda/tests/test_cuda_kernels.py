@@ -1,0 +1,73 @@
+"""Real kernels, as the whole compiler leaves them for CUDA: each compiled by NVRTC with no device."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from ruda_cuda.dialect import BASELINE, CudaDialect
+
+from ruda_core.compiler import Compiler
+from ruda_core.conformance.generator import FLOATS, INTEGERS, UNITS, Generator
+from ruda_core.errors import KernelTypeError
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if not path.stem.startswith("_"))
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+SEEDS = range(16)
+
+
+@pytest.fixture
+def compiler():
+    return Compiler(CudaDialect(), BASELINE, backend="cuda")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_kernels_of_the_examples_compile(nvrtc, compiler, name, monkeypatch, capsys):
+    """Whatever an example launches on the reference device is compiled for CUDA as well."""
+    from ruda_cuda.compiling import compiled
+
+    seen = []
+    original = Compiler.compile
+
+    def recorded(self, spec, lowered, facts):
+        seen.append((spec, facts))
+        return original(self, spec, lowered, facts)
+
+    monkeypatch.setattr(Compiler, "compile", recorded)
+    monkeypatch.setattr(sys, "argv", [name, "reference"])
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.delitem(
+        sys.modules, name, raising=False
+    )  # kernels that have run before keep what they were compiled to
+    importlib.import_module(name).main()
+    assert seen
+    for spec, facts in seen:
+        lowered = compiler.lower(spec, index64=facts.index64)
+        source = original(compiler, spec, lowered, facts)
+        for arch in ARCHITECTURES:
+            compiled(source, arch, "-Werror=all-warnings")
+
+
+@pytest.mark.parametrize("mode", ["checked", "validate", "unchecked"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_kernels_compile(nvrtc, compiler, seed, mode, tmp_path):
+    from ruda_cuda.compiling import compiled
+
+    kernel = loaded(Generator((*INTEGERS, *FLOATS)).kernel(seed).text, tmp_path / f"random_{seed}.py")
+    try:
+        source = kernel.compile_with(compiler, UNITS, (), mode).kernel_source
+    except KernelTypeError as error:
+        pytest.skip(f"not a kernel of the language: {error.message}")
+    compiled(source, ARCHITECTURES[-1])  # warnings are in order: what is made at random may be pointless
+
+
+def loaded(text, path):
+    """The kernel that a module of this text defines; its source stays at hand for errors."""
+    path.write_text("import ruda_core as ruda\nfrom ruda_core import *\n\n\n" + text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.kernel
