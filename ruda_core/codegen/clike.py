@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import ClassVar, NoReturn
 
 from ruda_core.artifact import ParameterLayout, SlotKind
-from ruda_core.codegen.scopes import atomic_arrays, declarations
+from ruda_core.codegen.scopes import atomic_arrays, declarations, scalar_arrays
 from ruda_core.codegen.writer import Names, Writer, bare, identifier
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType, u32, unsigned
 from ruda_core.ir import build
@@ -58,6 +58,7 @@ class CLikeRenderer:
         self.names = Names(function)
         self.bindings = {array: b for b in function.bindings for array in b.arrays}
         self.atomic = atomic_arrays(function)
+        self._by_component = scalar_arrays(function)
         self._declarations = declarations(function)
         self._slots = {(s.kind, s.name, s.axis): f"p.{identifier(s.field)}" for s in layout.slots}
         self._leaves: list[int] = []
@@ -192,11 +193,11 @@ class CLikeRenderer:
         return name if name is not None else self.refuse(f"the dtype {value_type.name}")
 
     def stored(self, array: ir.Array) -> ValueType:
-        """The type of one element as it lies in memory: the array's own, or the words it was bound as."""
+        """What one index selects in memory: an element, a component of it, or a word it was bound as."""
         binding = self.bindings.get(array)
-        if binding is None or binding.dtype is array.dtype.scalar:
-            return array.dtype
-        return binding.dtype
+        if binding is not None and binding.dtype is not array.dtype.scalar:
+            return binding.dtype
+        return array.dtype.scalar if array in self._by_component else array.dtype
 
     def memory(self, array: ir.Array) -> str:
         """The name of what is indexed."""
@@ -448,21 +449,20 @@ class CLikeRenderer:
         self.w.line("break;")
 
     def stmt_Break(self, s: ir.Break) -> None:
-        self._inside_loop("break")
+        if not self._leaves:
+            self.refuse("a break outside every loop")
+        self.w.line("break;")  # inside a block of one trip it leaves the block
 
     def stmt_Continue(self, s: ir.Continue) -> None:
-        self._inside_loop("continue")
+        if not self._leaves or self._leaves[-1] != _LOOP:
+            self.refuse("a continue out of a block inside the loop")
+        self.w.line("continue;")
 
     def stmt_Barrier(self, s: ir.Barrier) -> None:
         self.w.line(self.barrier(s.scope))
 
     def stmt_Subgroup(self, s: ir.Subgroup) -> None:
         self.let(s.symbol, self.subgroup_call(s.op, [self.expr(a) for a in s.args], s.symbol.type))
-
-    def _inside_loop(self, word: str) -> None:
-        if not self._leaves or self._leaves[-1] != _LOOP:
-            self.refuse(f"a {word} out of a block inside the loop")
-        self.w.line(f"{word};")
 
     def _breakable(self, what: int, body: ir.Body) -> None:
         self._leaves.append(what)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ruda_core.dtypes import DType
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import bodies, expressions, walk
 
@@ -71,6 +72,17 @@ def _mentions(stmt: ir.Assign, symbol: ir.Symbol) -> bool:
 def atomic_arrays(function: ir.Function) -> frozenset[ir.Array]:
     """Arrays that some access treats atomically."""
     return frozenset(s.array for s in walk(function.body) if isinstance(s, (ir.Atomic, ir.MaskedStore)))
+
+
+def scalar_arrays(function: ir.Function) -> frozenset[ir.Array]:
+    """Arrays whose memory is indexed by components: those of scalars, and of vectors that are taken apart."""
+    found = {array for array in function.arrays if isinstance(array.dtype, DType)}
+    for stmt in walk(function.body):
+        if isinstance(stmt, ir.Load) and isinstance(stmt.symbol.type, DType):
+            found.add(stmt.array)
+        if isinstance(stmt, ir.Store) and isinstance(stmt.value.type, DType):
+            found.add(stmt.array)
+    return frozenset(found)
 
 
 def used_dtypes(function: ir.Function) -> frozenset[str]:

@@ -6,6 +6,7 @@ passes before anything comes here; the target says so.
 
 from __future__ import annotations
 
+from math import prod
 from types import MappingProxyType
 
 import numpy as np
@@ -117,9 +118,11 @@ class WGSLRenderer(CLikeRenderer):
         if self.layout.slots:
             line(f"@group(0) @binding({len(f.bindings)}) var<uniform> p: Parameters;")
         for array in f.in_space("shared"):
-            line(f"var<workgroup> {self.names.of(array)}: array<{self._kept_in(array)}, {_elements(array)}>;")
+            line(
+                f"var<workgroup> {self.names.of(array)}: array<{self._kept_in(array)}, {self._extent(array)}>;"
+            )
         for array in f.in_space("constant"):
-            kind = f"array<{self.type_name(array.dtype)}, {_elements(array)}>"
+            kind = f"array<{self.type_name(array.dtype)}, {self._extent(array)}>"
             values = ", ".join(self.constant(array.dtype.scalar, value) for value in array.values)
             line(f"const {self.names.of(array)} = {kind}({values});")
         line(f"@compute @workgroup_size({', '.join(map(str, f.dim))})")
@@ -129,7 +132,7 @@ class WGSLRenderer(CLikeRenderer):
         )
         with self.w.braces(f"fn {self.entry}({places})"):
             for array in f.in_space("local"):
-                line(f"var {self.names.of(array)}: array<{self._kept_in(array)}, {_elements(array)}>;")
+                line(f"var {self.names.of(array)}: array<{self._kept_in(array)}, {self._extent(array)}>;")
             self.body(f.body)
 
     def barrier(self, scope: str) -> str:
@@ -157,13 +160,17 @@ class WGSLRenderer(CLikeRenderer):
         name = self.type_name(element)
         return f"atomic<{name}>" if self.is_atomic(array) else name
 
+    def _extent(self, array: ir.Array) -> int:
+        """What an array that is no parameter counts in the units it is kept in."""
+        return prod(array.shape) * array.dtype.lanes // self._unit(array).lanes
+
     def _unit(self, array: ir.Array) -> ValueType:
         """Vectors of three are kept as scalars: an array pads them to four. So are arrays that share."""
         element = self.stored(array)
         if not isinstance(element, VecType):
             return element
         binding = self.bindings.get(array)
-        alone = binding is None or all(other.dtype == element for other in binding.arrays)
+        alone = binding is None or all(self.stored(other) == element for other in binding.arrays)
         return element if alone and element.lanes != 3 and not self.is_atomic(array) else element.scalar
 
     # Memory ---------------------------------------------------------------------------------------
@@ -295,14 +302,6 @@ class WGSLRenderer(CLikeRenderer):
     def for_head(self, name: str, dtype: DType, start: str, cond: str, step: int) -> str:
         move = f"{name} = {name} {'+' if step > 0 else '-'} {self.constant(dtype, 1)}"
         return f"for (var {name}: {dtype.name} = {start}; {cond}; {move})"
-
-
-def _elements(array: ir.Array) -> int:
-    """What `array` counts in the units it is kept in: vectors, save those of three."""
-    count = 3 if array.dtype.lanes == 3 else 1
-    for extent in array.shape:
-        count *= extent
-    return count
 
 
 class WGSLDialect(CLikeDialect):
