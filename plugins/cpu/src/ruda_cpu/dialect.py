@@ -18,7 +18,7 @@ from ruda_core.dtypes import DType, i32
 from ruda_core.ir import nodes as ir
 from ruda_cpu.expressions import Cell
 from ruda_cpu.frame import Frame, Layout
-from ruda_cpu.normal import normal
+from ruda_cpu.normal import normal, row_strides, with_dense_rows
 from ruda_cpu.plan import Control, Node, Once, Region, plan
 from ruda_cpu.positions import Positions
 from ruda_cpu.regions import Regions
@@ -36,7 +36,58 @@ class CpuDialect(Dialect):
     baseline: ClassVar[Target] = BASELINE
 
     def render(self, function: ir.Function, layout: ParameterLayout, entry: str) -> str:
-        return Module(normal(function), layout).render(entry)
+        function = normal(function)
+        dense = with_dense_rows(function)
+        if dense is function:
+            module = Module(function, layout)
+            return assemble([module.define(entry, "")], [module])
+        first = Module(dense, layout)
+        fast = first.define("dense", "internal ")
+        second = Module(function, layout, after=first)
+        slow = second.define("strided", "internal ")
+        return assemble([fast, slow, _choice(function, layout, entry)], [first, second])
+
+
+def assemble(functions: list[str], modules: list[Module]) -> str:
+    """The text of a module; its first line says how much scratch it needs."""
+    last = modules[-1]  # later ones continue the numbering of metadata and constants
+    declarations = dict.fromkeys(d for m in modules for d in m.w.declarations)
+    parts = [
+        f"; scratch {max(m.scratch for m in modules)}",
+        *last.w.globals,
+        *functions,
+        *declarations,
+        'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="true" }',
+        *(f"!{k} = {text}" for k, text in enumerate(last.w.metadata)),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _choice(function: ir.Function, layout: ParameterLayout, entry: str) -> str:
+    """An entry point that takes the dense code where every tensor's rows are dense."""
+    lines = []
+    at = {(s.kind, s.name, s.axis): (s, o) for s, o in zip(layout.slots, layout.offsets, strict=True)}
+    every = "true"
+    for k, (array, axis) in enumerate(row_strides(function)):
+        slot, offset = at["stride", array.name, axis]
+        offset += 8 * (JOB_WORDS + len(function.bindings))
+        t = REGISTER[slot.dtype]
+        lines += [
+            f"  %p{k} = getelementptr inbounds i8, ptr %job, i64 {offset}",
+            f"  %s{k} = load {t}, ptr %p{k}, align {slot.nbytes}",
+            f"  %c{k} = icmp eq {t} %s{k}, 1",
+            f"  %d{k} = and i1 {every}, %c{k}",
+        ]
+        every = f"%d{k}"
+    return "\n".join(
+        [
+            f"define void @{entry}(ptr %job, ptr noalias %scratch) #0 {{",
+            *lines,
+            f"  br i1 {every}, label %yes, label %no",
+            "yes:\n  tail call void @dense(ptr %job, ptr %scratch)\n  ret void",
+            "no:\n  tail call void @strided(ptr %job, ptr %scratch)\n  ret void\n}",
+        ]
+    )
 
 
 def scratch_bytes(text: str) -> int:
@@ -47,8 +98,12 @@ def scratch_bytes(text: str) -> int:
 class Module(Regions):
     """One function's module."""
 
-    def __init__(self, function: ir.Function, layout: ParameterLayout) -> None:
+    def __init__(
+        self, function: ir.Function, layout: ParameterLayout, *, after: Module | None = None
+    ) -> None:
         super().__init__(function, layout, plan(function))
+        if after is not None:
+            self.w.globals, self.w.metadata = list(after.w.globals), list(after.w.metadata)
         self.layout = Layout.of(function.dim)
         self.positions = Positions(function, self.plan.lets)
         zero = constant(i32, 0)
@@ -57,26 +112,20 @@ class Module(Regions):
         self.pointers: dict[ir.Array, str] = {}
         self.elements: dict[ir.Array, DType] = {}
         self.strides, self.exits, self.torn = {}, [], []
-        self._scratch = 0
+        self.scratch = 0
+        """Bytes that a thread needs."""
         self._cleared = 0
 
-    def render(self, entry: str) -> str:
+    def define(self, name: str, linkage: str) -> str:
+        """The function's definition."""
         self._header()
         self._memory()
         for symbol in sorted((s for s in self.plan.group if s.mutable), key=lambda s: s.name):
             self.cells[symbol] = Cell(self.w.variable(REGISTER[symbol.type.scalar.name]), False)
         self._groups()
-        body = self.w.text_of(self.w.lines)
-        first = self.w.text_of(self.w.entry)
-        parts = [
-            f"; scratch {self._scratch}",
-            *self.w.globals,
-            f"define void @{entry}(ptr %job, ptr noalias %scratch) #0 {{\nentry:\n{first}\n  br label %take\n{body}\n}}",
-            *self.w.declarations,
-            'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="true" }',
-            *(f"!{k} = {text}" for k, text in enumerate(self.w.metadata)),
-        ]
-        return "\n".join(parts) + "\n"
+        first, body = self.w.text_of(self.w.entry), self.w.text_of(self.w.lines)
+        head = f"define {linkage}void @{name}(ptr %job, ptr noalias %scratch) #0 {{\nentry:\n"
+        return f"{head}{first}\n  br label %take\n{body}\n}}"
 
     def _job_word(self, index: int, llvm_type: str = "i64") -> str:
         where = self.w.ins(f"getelementptr inbounds i64, ptr %job, i64 {index}")
@@ -109,7 +158,7 @@ class Module(Regions):
             dtype = array.dtype.scalar
             count = prod(array.shape) * array.dtype.lanes * (f.units if array.space == "local" else 1)
             self._reserve(array, dtype, count)
-        self._cleared = self._scratch
+        self._cleared = self.scratch
         for symbol in self.plan.kept:
             self.kept[symbol] = self._take(symbol.type.scalar, f.units + WIDTH)
         for array in f.in_space("constant"):
@@ -120,8 +169,8 @@ class Module(Regions):
         self.pointers[array] = self._take(dtype, count)
 
     def _take(self, dtype: DType, count: int) -> str:
-        at = self._scratch
-        self._scratch += -(-count * dtype.itemsize // 64) * 64
+        at = self.scratch
+        self.scratch += -(-count * dtype.itemsize // 64) * 64
         with self.w.into(self.w.entry):
             return self.w.ins(f"getelementptr inbounds i8, ptr %scratch, i64 {at}")
 

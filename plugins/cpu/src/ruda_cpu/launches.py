@@ -80,7 +80,9 @@ class Program:
             return
         if self._contended and seconds > INLINE:
             self._alone = _best(self._alone, each)
-        self.group_seconds += (each * (helpers + 1) - self.group_seconds) * 0.25
+        work, known = each * (helpers + 1), self.group_seconds
+        # a thread that lost its processor for a while says nothing about the kernel: rise slowly
+        self.group_seconds = (work + known) / 2 if work < known else min(work, known * 1.25)
 
 
 def _best(known: float | None, found: float) -> float:
@@ -129,7 +131,9 @@ class Launcher:
         self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, *[p.address for p in pages], words)
         start = time.perf_counter()
         self._call(self._address, queue.scratch.of(self._scratch))
-        program.learn(groups, time.perf_counter() - start, 0)
+        seconds = time.perf_counter() - start
+        if not estimate * 0.5 < seconds < estimate:
+            program.learn(groups, seconds, 0)
 
     def _later(self, stream: int, count: tuple[int, int, int], groups: int, pages: Any, words: bytes) -> None:
         helpers = self._program.helpers(groups, self._pool.helpers)

@@ -1,4 +1,4 @@
-"""The shape that the plan takes: one way to leave a block, and turns counted in every loop."""
+"""The shape that the plan takes: one way to leave a block, turns counted in every loop, dense tensors apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from ruda_core.dtypes import unsigned
 from ruda_core.ir import build
 from ruda_core.ir import nodes as ir
-from ruda_core.ir.rewrite import walk
+from ruda_core.ir.rewrite import Rewriter, expressions, walk
 from ruda_core.ir.verify import InvalidIR
 
 
@@ -17,6 +17,41 @@ def normal(function: ir.Function) -> ir.Function:
     if any(isinstance(s, ir.Leave) and s.label == ir.KERNEL for s in walk(body)):
         body = (_block(ir.Block(function.span, ir.KERNEL, body)),)
     return replace(function, body=body)
+
+
+def row_strides(function: ir.Function) -> list[tuple[ir.Array, int]]:
+    """Tensors of which the stride along the last axis is used, with that axis."""
+    used: dict[ir.Array, int] = {}
+    for stmt in walk(function.body):
+        for e in expressions(stmt):
+            if isinstance(e, ir.Stride) and e.array.rank is not None and e.axis == e.array.rank - 1:
+                used[e.array] = e.axis
+    return list(used.items())
+
+
+def with_dense_rows(function: ir.Function) -> ir.Function:
+    """The function for tensors whose elements lie side by side along the last axis; itself without tensors."""
+    wanted = set(row_strides(function))
+    if not wanted:
+        return function
+    return _DenseRows(wanted).run(function)
+
+
+class _DenseRows(Rewriter):
+    def __init__(self, wanted: set[tuple[ir.Array, int]]) -> None:
+        self.wanted = wanted
+
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Stride) and (expr.array, expr.axis) in self.wanted:
+            return build.const(expr.type.scalar, 1, expr.span)
+        if (
+            isinstance(expr, ir.Binary)
+            and expr.op == "*"
+            and isinstance(expr.b, ir.Const)
+            and expr.b.value == 1
+        ):
+            return expr.a
+        return expr
 
 
 def has_barrier(stmt: ir.Stmt) -> bool:
