@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import itertools
 import struct
 import types
 import weakref
@@ -31,44 +32,42 @@ PlainFunction = types.FunctionType
 class Capture:
     """One name that a specialisation depends on: where its value is read, and what it is now."""
 
-    __slots__ = ("_holder", "_name", "_path", "_seen")
+    __slots__ = ("_holder", "_in_cell", "_name", "_path", "_seen")
 
     def __init__(
         self, holder: dict[str, Any] | types.CellType, name: str, path: tuple[str, ...] = ()
     ) -> None:
         """`holder` is a module's namespace or a closure's cell; `path` are attributes to follow."""
-        self._holder = holder
+        self._holder: Any = holder
+        self._in_cell = isinstance(holder, types.CellType)
         self._name = name
         self._path = path
-        self._seen: tuple[Any, Any, Any, Any, Any] = (self, None, None, None, ())  # replaced as one
+        self._seen: tuple[Any, int, Callable[[], bool] | None] = (self, -1, None)
+        """The last value, its key, and whether that still holds (None: it cannot change); replaced as one."""
 
     def value(self) -> Any:
         """The object that the name means now; MISSING when there is none."""
-        holder = self._holder
         try:
-            found = holder[self._name] if type(holder) is dict else holder.cell_contents  # type: ignore[union-attr]  # the other of two
+            found = self._holder.cell_contents if self._in_cell else self._holder[self._name]
             for attribute in self._path:
                 found = getattr(found, attribute)
         except (KeyError, ValueError, AttributeError):
             return MISSING
         return found
 
-    def read(self) -> Any:
-        """The key of the current value: equal only for values of one type with the same bits."""
-        found = self.value()
-        last, key, fn, code, contents = self._seen
-        if found is last and (
-            fn is None or (fn.__code__ is code and (not contents or _contents(fn) == contents))
-        ):
+    def read(self) -> int:
+        """A number for the current value: equal only for values of one type with the same bits."""
+        if self._in_cell or self._path:
+            found = self.value()
+        else:
+            found = self._holder.get(self._name, MISSING)
+        last, key, holds = self._seen
+        if found is last and (holds is None or holds()):
             return key
-        key = key_of(found)
+        exact = key_of(found)
+        key = _numbers.setdefault(exact, next(_count))
         fn = found.fn if isinstance(found, Func) else found if isinstance(found, PlainFunction) else None
-        if fn is None:
-            self._seen = (found, key, None, None, ())
-        else:  # its code and its cells change while it stays the same object
-            contents = _contents(fn)
-            if not any(isinstance(c.value, (Func, PlainFunction)) for c in contents):
-                self._seen = (found, key, fn, fn.__code__, contents)
+        self._seen = (found, key, None if fn is None else _unchanged(fn))
         return key
 
     def at(self, path: tuple[str, ...]) -> Capture:
@@ -88,9 +87,24 @@ class Capture:
         return hash(self._identity())
 
 
-def capture_key(captures: Iterable[Capture]) -> tuple[Any, ...]:
+_count = itertools.count()
+_numbers: dict[Any, int] = {}
+"""A number for each value seen: keys of launches are then tuples of ints."""
+
+
+def capture_key(captures: Iterable[Capture]) -> tuple[int, ...]:
     """The current values of all captures as one hashable key."""
     return tuple([c.read() for c in captures])
+
+
+def _unchanged(fn: Any) -> Callable[[], bool]:
+    """A test of whether a function, which stays the same object, has kept its code and its cells."""
+    code, contents = fn.__code__, _contents(fn)
+    if any(isinstance(c.value, (Func, PlainFunction)) for c in contents):
+        return lambda: False  # those can change too: look again each time
+    if not contents:
+        return lambda: fn.__code__ is code
+    return lambda: fn.__code__ is code and _contents(fn) == contents
 
 
 # Keys -------------------------------------------------------------------------------------------

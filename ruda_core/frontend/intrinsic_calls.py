@@ -197,9 +197,10 @@ def _place(low: Context, name: str, args: list[Value], node: ast.Call) -> tuple[
 
 
 _INTEGER_OPS = "add sub min max and or xor exchange compare_exchange load store".split()
+# what a device has of these, its features say
 ATOMIC_DTYPES: dict[DType, frozenset[str]] = {
     **{dtype: frozenset(_INTEGER_OPS) for dtype in (i32, u32, i64, u64)},
-    **{dtype: frozenset({"add", "sub", "exchange", "load", "store"}) for dtype in (f32, f64)},
+    **{dtype: frozenset(_INTEGER_OPS) - {"and", "or", "xor"} for dtype in (f32, f64)},
 }
 
 

@@ -29,7 +29,7 @@ class Intrinsic:
         return f"ruda.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (EXPORTS.__getitem__, (self.name,))
+        return _named, (self.name,)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RudaError(
@@ -68,6 +68,15 @@ class Refused(Intrinsic):
 
 EXPORTS: dict[str, Any] = {}
 """Every public name of the kernel language, and what it is."""
+
+
+def _named(name: str) -> Any:
+    """The intrinsic of a name, as a pickle holds it."""
+    first, *rest = name.split(".")
+    found = EXPORTS[first]
+    for part in rest:
+        found = getattr(found, part)
+    return found
 
 
 def _add(intrinsic: Intrinsic) -> None:

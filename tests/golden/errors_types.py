@@ -335,8 +335,8 @@ def atomic_on_u8(n: Array[i8]):
     ruda.atomic_add(n, 0, 1)
 
 
-def atomic_max_on_f32(x: Array[f32]):
-    ruda.atomic_max(x, 0, 1)
+def atomic_xor_on_f32(x: Array[f32]):
+    ruda.atomic_xor(x, 0, 1)
 
 
 def atomic_on_local(x: Array[i32]):

@@ -225,12 +225,11 @@ def mandelbrot(w: i32, h: i32, limit: Comptime[int], out: Array[i32]):
         cx = f32(px) * 3.0 / f32(w) - 2.0
         cy = f32(py) * 2.0 / f32(h) - 1.0
         zx, zy, n = 0.0, 0.0, 0
-        while zx * zx + zy * zy <= 4.0 and n < limit:
+        while n < limit:
+            if zx * zx + zy * zy > 4.0:
+                break
             zx, zy = zx * zx - zy * zy + cx, 2 * zx * zy + cy
             n += 1
-            if zx == cx and zy == cy:
-                n = limit
-                break
         out[py * w + px] = n
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from ruda_core.artifact import ArrayParam
 from ruda_core.errors import CompileError
-from ruda_core.frontend import ComptimeValue, lower, signature
+from ruda_core.frontend import ComptimeValue, Lowered, lower, signature
 from ruda_core.ir.text import show
 from ruda_core.ir.types import ArrayType, ComptimeType, TensorType
 from ruda_core.ir.verify import verify
@@ -64,13 +64,17 @@ def arguments(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def outcome(module: ModuleType, name: str) -> tuple[str, str]:
-    """(suffix of the golden file, text)."""
+def lowered_with(module: ModuleType, name: str, **more: Any) -> Lowered:
     fn = kernels(module)[name]
     options = getattr(module, "OPTIONS", {}).get(name, {})
     settings = {k: v for k, v in options.items() if k in ("dim", "mode", "index64", "typevars")}
+    return lower(fn, arguments(fn, options), **{"dim": 64, **settings, **more})
+
+
+def outcome(module: ModuleType, name: str) -> tuple[str, str]:
+    """(suffix of the golden file, text)."""
     try:
-        lowered = lower(fn, arguments(fn, options), **{"dim": 64, **settings})
+        lowered = lowered_with(module, name)
     except CompileError as error:
         text = str(error).replace(str(HERE) + "/", "")
         return ".err", f"{type(error).__name__}: {text}\n"
@@ -111,6 +115,19 @@ def test_golden(path: Path, name: str, request: pytest.FixtureRequest) -> None:
         update(path)
     suffix, text = outcome(load(path), name)
     assert text == expected(path.with_suffix(suffix)).get(name, "not in the golden file: run with --update\n")
+
+
+@pytest.mark.parametrize("mode", ["validate", "unchecked"])
+@pytest.mark.parametrize("index64", [False, True])
+def test_every_mode_and_index_width_gives_sound_ir(mode: str, index64: bool) -> None:
+    for path, name in CASES:
+        if not path.stem.startswith("errors_"):
+            verify(lowered_with(load(path), name, mode=mode, index64=index64).function)
+
+
+def test_lowering_twice_gives_the_same() -> None:
+    for path, name in CASES:
+        assert outcome(load(path), name) == outcome(load(path), name)
 
 
 def test_files_that_are_about_errors_hold_only_errors() -> None:
