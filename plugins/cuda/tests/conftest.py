@@ -27,14 +27,17 @@ def driver():
 
 @pytest.fixture(scope="session")
 def nvrtc():
-    """NVRTC, which needs no device."""
-    pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed")
-    from ruda_cuda.compiling import library_version
+    """The compiler, which needs no device."""
+    from ruda_cuda import nvrtc
 
     try:
-        library_version()
+        nvrtc.version()
     except BackendUnavailable as error:
         pytest.skip(str(error))
-    from cupy_backends.cuda.libs import nvrtc
-
     return nvrtc
+
+
+@pytest.fixture(scope="session")
+def binding():
+    """CuPy's binding, which is imported without a device."""
+    return pytest.importorskip("cupy_backends.cuda.api.driver", reason="CuPy is not installed")

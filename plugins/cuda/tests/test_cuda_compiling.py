@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -26,13 +29,13 @@ KNOWN = (75, 80, 86, 89, 90, 100, 120)
         ((13, 0), "compute_120"),
     ],
 )
-def test_the_nearest_older_architecture_is_compiled_for(nvrtc, capability, expected):
+def test_the_nearest_older_architecture_is_compiled_for(capability, expected):
     from ruda_cuda.compiling import architecture
 
     assert architecture(*capability, KNOWN) == expected
 
 
-def test_a_dropped_architecture_names_the_extra_that_has_it(nvrtc):
+def test_a_dropped_architecture_names_the_extra_that_has_it():
     from ruda_cuda.compiling import architecture
 
     with pytest.raises(BackendUnavailable, match=r"7\.0: .*ruda-cuda\[cu12\]"):
@@ -67,7 +70,7 @@ def test_contraction_is_switched_by_the_kernel(nvrtc):
         compiled(replace(source_of(dialect, adder()), options=options), "sm_80")
 
 
-def test_arguments_are_packed_as_the_driver_takes_them(nvrtc):
+def test_arguments_are_packed_as_the_driver_takes_them(binding):
     from ruda_cuda.launching import Arguments
 
     arguments = Arguments(2, 16)
@@ -81,10 +84,28 @@ def test_arguments_are_packed_as_the_driver_takes_them(nvrtc):
 
 
 @pytest.mark.parametrize(("status", "expected"), [(700, DeviceLost), (719, DeviceLost), (1, ServerError)])
-def test_statuses_become_errors_that_name_the_launches(nvrtc, status, expected):
+def test_statuses_become_errors_that_name_the_launches(binding, status, expected):
     from cupy_backends.cuda.api.runtime import CUDARuntimeError
     from ruda_cuda.failures import translated
 
     error = translated(CUDARuntimeError(status), ["scale (k.py:3)", "sum (k.py:9)", "scale (k.py:3)"])
     assert type(error) is expected
     assert str(error).count("scale (k.py:3)") == 1 and "sum (k.py:9)" in str(error)
+
+
+def test_a_missing_compiler_names_the_extra(monkeypatch):
+    from ruda_cuda import nvrtc
+
+    monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)
+    nvrtc._library.cache_clear()
+    with pytest.raises(BackendUnavailable, match=r"pip install 'ruda-cuda\[cu13\]'"):
+        nvrtc.version()
+
+
+def test_compiling_leaves_cupy_alone(nvrtc):
+    code = "import sys; from ruda_cuda import nvrtc; nvrtc.version(); print('cupy' in sys.modules)"
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **path}, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "False", done.stderr

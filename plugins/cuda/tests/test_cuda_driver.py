@@ -15,7 +15,7 @@ class TestDriver(DriverContract):
         legal = adder()
         launch = driver.launcher(driver.load(source_of(self.dialect, legal), None), queue)
         storage = driver.allocate(256)
-        driver.write(queue, storage, 0, bytes(256))
+        driver.write(queue, storage, 0, memoryview(bytes(256)))
         words = words_of(legal)
         replay = driver.graph(queue, lambda: [launch(0, 1, 1, 1, storage, words) for _ in range(20)])
         out = np.empty(256, np.uint8)
@@ -49,7 +49,7 @@ class TestDriver(DriverContract):
         legal = adder()
         launch = driver.launcher(driver.load(source_of(self.dialect, legal), None), queue)
         storage = driver.allocate(256)
-        driver.write(queue, storage, 0, bytes(256))
+        driver.write(queue, storage, 0, memoryview(bytes(256)))
         failed = []
 
         def elsewhere() -> None:

@@ -38,16 +38,16 @@ def test_a_missing_binding_names_the_extra_that_fits_the_driver(version, extra):
     assert f"pip install 'ruda-cuda[{extra}]'" in said
 
 
-def test_no_driver_is_said_plainly(nvrtc):
+def test_no_driver_is_said_plainly(binding):
     said = run("import ruda_cuda.probe as p\np.driver_version = lambda: None\n" + PROBE)
     assert "no NVIDIA driver on this machine" in said and "install the driver" in said
 
 
-def test_the_probe_leaves_cupy_alone(nvrtc):
+def test_the_probe_leaves_cupy_alone(binding):
     assert run(PROBE).splitlines()[-1] == "False"
 
 
-def test_an_old_driver_names_the_extra_for_it(nvrtc):
+def test_an_old_driver_names_the_extra_for_it(binding):
     from ruda_cuda.probe import driver_version
 
     if driver_version() is not None:

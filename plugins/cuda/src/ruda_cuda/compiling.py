@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cupy_backends.cuda.libs import nvrtc
-
 from ruda_core.artifact import KernelSource
 from ruda_core.errors import BackendCompileError, BackendUnavailable
+from ruda_cuda import nvrtc
 
 _ALWAYS = (
     "--std=c++17",
     "-default-device",
     "-diag-suppress=177",  # a name that nothing uses: what the passes leave, no mistake of a kernel
 )
-
-
-def library_version() -> tuple[int, int]:
-    """NVRTC's version; raises BackendUnavailable, with the command that mends it, where it is missing."""
-    try:
-        major, minor = nvrtc.getVersion()
-    except Exception as error:  # whatever the search for the library raises
-        raise BackendUnavailable(
-            f"NVRTC, CUDA's compiler library, cannot be loaded ({error}): pip install 'ruda-cuda[cu13]', "
-            "or [cu12], whichever the installed CuPy is for"
-        ) from error
-    return major, minor
 
 
 def architecture(major: int, minor: int, known: Iterable[int]) -> str:
@@ -50,18 +37,15 @@ def compiled(source: KernelSource, arch: str, *extra: str) -> bytes:
 
     Raises BackendCompileError with NVRTC's log and the source.
     """
-    program = nvrtc.createProgram(source.text, f"{source.entry}.cu", (), ())
+    options = (f"--gpu-architecture={arch}", *_ALWAYS, *source.options, *extra)
     try:
-        nvrtc.compileProgram(program, (f"--gpu-architecture={arch}", *_ALWAYS, *source.options, *extra))
-        # CuPy gives the text and the code alike as bytes.
-        return bytes(nvrtc.getCUBIN(program) if arch.startswith("sm_") else nvrtc.getPTX(program))
-    except nvrtc.NVRTCError as error:
+        machine_code = arch.startswith("sm_")
+        return nvrtc.compile_text(source.text, f"{source.entry}.cu", options, machine_code=machine_code)
+    except nvrtc.NvrtcError as error:
         raise BackendCompileError(
             f"NVRTC refused the code generated for {source.location} ({error})",
-            log=nvrtc.getProgramLog(program),
+            log=error.log,
             source=source.text,
             file=source.file,
             line=source.line,
         ) from error
-    finally:
-        nvrtc.destroyProgram(program)

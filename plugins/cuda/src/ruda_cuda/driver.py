@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 from cupy_backends.cuda.api import driver, runtime
-from cupy_backends.cuda.libs import nvrtc
 
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device, DeviceProperties
 from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Report
 from ruda_core.errors import BackendUnavailable
+from ruda_cuda import nvrtc
 from ruda_cuda.clock import Clock, Mark
-from ruda_cuda.compiling import architecture, compiled, library_version
+from ruda_cuda.compiling import architecture, compiled
 from ruda_cuda.current import enter
 from ruda_cuda.dialect import BASELINE
 from ruda_cuda.failures import NO_MEMORY, Failure, translated, wrapped
@@ -51,9 +51,14 @@ class CudaDriver(Driver):
         if device.index >= count:
             raise BackendUnavailable(f"{device}: this machine has {count} CUDA devices")
         self._index = device.index
-        version = library_version()
+        version, newest = nvrtc.version(), runtime.driverGetVersion()
+        if 1000 * version[0] > newest:
+            raise BackendUnavailable(
+                f"NVRTC {version[0]}.{version[1]} compiles for newer drivers than this machine's (CUDA "
+                f"{newest // 1000}.{newest % 1000 // 10}): update the driver, or pip install 'ruda-cuda[cu12]'"
+            )
         native = runtime.getDeviceProperties(device.index)
-        self._arch = architecture(native["major"], native["minor"], nvrtc.getSupportedArchs())
+        self._arch = architecture(native["major"], native["minor"], nvrtc.capabilities())
         self.traits = DriverTraits(queues=8)
         self.properties = _properties(native, self._arch, version)
         self._pieces = Pieces()
