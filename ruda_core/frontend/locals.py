@@ -144,7 +144,8 @@ def _variable(low: Context, node: ast.Name) -> Typed:
     key = low.scope.key(node.id)
     known = low.read_type(low.inference.types[key])
     symbol = low.symbols[key]
-    ref = ir.Ref(symbol.type, low.span(node), symbol)
+    # the symbol is older than what this round has learnt of its dtype
+    ref = ir.Ref(low.ir_type(known), low.span(node), symbol)
     return Typed(ref, known, (key,) if isinstance(known, Weak) else ())
 
 

@@ -79,7 +79,8 @@ def _tests(low: Context, node: ast.While) -> bool | None:
 
 def _leave_unless(low: Context, cond: ir.Expr, node: ast.While) -> None:
     span = low.span(node.test)
-    low.emit(ir.If(span, ir.Unary(bool_, span, "not", cond), (ir.Break(span),)))
+    failed = cond.a if isinstance(cond, ir.Unary) and cond.op == "not" else ir.Unary(bool_, span, "not", cond)
+    low.emit(ir.If(span, failed, (ir.Break(span),)))
 
 
 def _after(loop: Loop, bound: Bound) -> Bound:

@@ -164,7 +164,7 @@ def result_of(low: Context, scope: Scope, sig: KernelSignature) -> Value:
 def _read(low: Context, scope: Scope, k: int) -> Typed:
     key = scope.key(_result_name(k))
     symbol, known = low.symbols[key], low.inference.types[key]
-    ref = ir.Ref(symbol.type, scope.inlined_at, symbol)
+    ref = ir.Ref(low.ir_type(known), scope.inlined_at, symbol)
     return Typed(ref, low.read_type(known), (key,) if isinstance(known, Weak) else ())
 
 
