@@ -218,7 +218,7 @@ def refusal(value: Any) -> str | None:
     """Why a value cannot be captured; None when it can."""
     if isinstance(value, tuple):
         return next((reason for item in value if (reason := refusal(item)) is not None), None)
-    if hasattr(value, "launch") and hasattr(value, "fn"):
+    if hasattr(type(value), "launch") and hasattr(value, "fn"):
         return "is a kernel, and kernels do not call kernels: make it a @ruda.func"
     if (
         isinstance(value, (*_SIMPLE, np.generic, types.ModuleType, type))
