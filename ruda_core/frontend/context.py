@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
@@ -102,9 +102,18 @@ class Context:
         """An error at a node."""
         return error_at(cls, message, at if isinstance(at, Span) else self.span(at))
 
-    def refuse(self, message: str, at: ast.AST | Span) -> NoReturn:
+    def refuse(self, message: str, at: ast.AST | Span, notes: Sequence[str] = ()) -> NoReturn:
         """Raise KernelTypeError at a node."""
-        raise self.error(message, at, KernelTypeError)
+        raise error_at(KernelTypeError, message, at if isinstance(at, Span) else self.span(at), notes)
+
+    def since(self, *nodes: ast.AST) -> list[str]:
+        """For those nodes that are locals: a note that says where their dtype comes from."""
+        notes = []
+        for node in nodes:
+            found = self.inference.since(self.scope.key(node.id)) if isinstance(node, ast.Name) else None
+            if found is not None and isinstance(node, ast.Name):
+                notes.append(f"  {node.id} is {found[0]!r} since line {found[1].line}")
+        return notes
 
     # Statements ---------------------------------------------------------------------------------
 

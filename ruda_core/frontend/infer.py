@@ -78,6 +78,11 @@ class Inference:
             self._fed_by.setdefault(key, set()).update(o for o in origins if o != key)
         return joined
 
+    def since(self, key: Key) -> tuple[Type, Span] | None:
+        """The dtype of a mutable local, and where it got it."""
+        known = self.types.get(key)
+        return None if known is None else (known, self._since[key])
+
     def declare(self, key: Key, declared: Type, span: Span) -> None:
         """Fix the dtype of a local that was annotated with one."""
         if key not in self.types:

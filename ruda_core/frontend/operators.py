@@ -137,12 +137,14 @@ def refuse_mix(low: Context, op: str, a: Number, b: Number, node: ast.AST, sides
             f"{op!r} of a float literal and {typed!r}: a float literal does not become {typed!r}: "
             f"write {suggestion(f32, side)}",
             node,
+            low.since(*sides),
         )
     if isinstance(ta, VecType) and isinstance(tb, VecType) and ta.lanes != tb.lanes:
         low.refuse(f"{ta!r} and {tb!r} have different lengths", node)
     cast_b = ta.is_float and not tb.is_float or ta.is_float == tb.is_float and ta is not INDEX
     target, side = (ta, sides[1]) if cast_b else (tb, sides[0])
-    low.refuse(f"{ta!r} and {tb!r} do not mix in {op!r}: write {suggestion(target, side)}", node)
+    message = f"{ta!r} and {tb!r} do not mix in {op!r}: write {suggestion(target, side)}"
+    low.refuse(message, node, low.since(*sides))
 
 
 def typed_binary(low: Context, op: str, a: Number, b: Number, node: ast.AST, sides: Nodes) -> Typed:

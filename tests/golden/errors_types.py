@@ -113,6 +113,12 @@ def conflict(x: Array[f32], n: Array[i32]):
     acc = n[0]
 
 
+def conflict_in_an_augmented_assignment(x: Array[f32], n: Array[i32]):
+    acc = 0
+    acc += n[0]
+    acc += x[0]
+
+
 def conflict_with_literal(n: Array[i32]):
     k = n[0]
     k = 0.5
