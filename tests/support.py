@@ -38,8 +38,11 @@ NUMPY: dict[str, Any] = {
 def launch(client: Any, kernel: Any, *args: Any, units: Any, out: Any, **options: Any) -> Any:
     """Run a kernel over `units`, checked; NumPy arrays travel as tensors. Returns what `out` holds then.
 
-    `out` is the last argument of the kernel, a NumPy array (or several, in a tuple).
+    `out` is the last argument of the kernel, a NumPy array (or several, in a tuple). A single unit is all
+    alone; other counts are rounded up.
     """
+    if units == 1:
+        options.setdefault("dim", 1)
     outs = [client.tensor(a) for a in (out if isinstance(out, tuple) else (out,))]
     given = [client.tensor(a) if isinstance(a, np.ndarray) else a for a in args]
     kernel.launch_over(client, units, *given, *outs, **options)
@@ -69,6 +72,29 @@ def binary(function: Any) -> Any:
             out[i] = function(x[i], y[i])
 
     return kernel
+
+
+A, B, C, D = (TypeVar(name) for name in "ABCD")
+
+
+@ruda.kernel
+def _cast_to_four(x: Array[T], a: Array[A], b: Array[B], c: Array[C], d: Array[D]):
+    i = ruda.ABSOLUTE_POS
+    if i < len(x):
+        a[i] = A(x[i])
+        b[i] = B(x[i])
+        c[i] = C(x[i])
+        d[i] = D(x[i])
+
+
+def cast_to_each(client: Any, x: Any, targets: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """`x` cast on the device to each of the dtypes, four to a launch, for they take long to compile."""
+    names = list(targets)
+    names += names[:1] * (-len(names) % 4)
+    for k in range(0, len(names), 4):
+        four = names[k : k + 4]
+        outs = tuple(np.zeros(x.size, NUMPY[name]) for name in four)
+        yield from zip(four, launch(client, _cast_to_four, x, units=x.size, out=outs), strict=True)
 
 
 def has(client: Any, *names: str, functions: bool = False) -> bool:

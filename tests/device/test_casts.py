@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import ml_dtypes
 import numpy as np
 import pytest
-from support import FLOATS, INTEGERS, NUMPY, R, T, has, launch, refused_without, usable
+from support import FLOATS, INTEGERS, NUMPY, R, T, cast_to_each, has, launch, refused_without, usable
 
 import ruda_core as ruda
 from ruda_core import Array, Tensor, bool_, f32, i32, u8, u32
 
 DTYPES = ("bool", *INTEGERS, *FLOATS)
-A, B, C, D = (TypeVar(name) for name in "ABCD")
-
-
-@ruda.kernel
-def cast_to_four(x: Array[T], a: Array[A], b: Array[B], c: Array[C], d: Array[D]):
-    i = ruda.ABSOLUTE_POS
-    if i < len(x):
-        a[i] = A(x[i])
-        b[i] = B(x[i])
-        c[i] = C(x[i])
-        d[i] = D(x[i])
-
-
 SMALL = {
     "bool": [0, 1, 1, 0],
     "i": [-128, -1, 0, 1, 100, 127],
@@ -40,17 +25,10 @@ def test_every_cast_of_values_that_fit(client, source):
     x = np.array(SMALL[kind]).astype(NUMPY[source])
     if not has(client, source):
         with refused_without(client, source):
-            launch(client, cast_to_four, x, units=x.size, out=(np.zeros(x.size, np.int32),) * 4)
-    targets = usable(client, DTYPES)
-    targets += targets[: -len(targets) % 4]
-    for k in range(0, len(targets), 4):
-        four = targets[k : k + 4]
-        outs = launch(
-            client, cast_to_four, x, units=x.size, out=tuple(np.zeros(x.size, NUMPY[t]) for t in four)
-        )
-        for target, got in zip(four, outs, strict=True):
-            expected = cast(x, target)
-            np.testing.assert_array_equal(got.astype(np.float64), expected.astype(np.float64), err_msg=target)
+            list(cast_to_each(client, x, ["i32"]))
+    for target, got in cast_to_each(client, x, usable(client, DTYPES)):
+        expected = cast(x, target)
+        np.testing.assert_array_equal(got.astype(np.float64), expected.astype(np.float64), err_msg=target)
 
 
 def cast(x, target):
@@ -63,24 +41,16 @@ def cast(x, target):
     return x.astype(NUMPY[target])
 
 
-@ruda.kernel
-def wrapping(x: Array[T], out: Array[R]):
-    i = ruda.ABSOLUTE_POS
-    if i < len(x):
-        out[i] = R(x[i])
-
-
-@pytest.mark.parametrize("target", INTEGERS)
-def test_integers_narrow_and_widen_by_their_low_bits(client, target):
-    if not has(client, target):
-        pytest.skip(f"no {target}")
-    for source in usable(client, INTEGERS):
-        info = np.iinfo(NUMPY[source])
-        x = np.array(
-            [info.min, info.max, 0, 1, 200 % (info.max + 1), info.max // 3, info.min // 5], NUMPY[source]
-        )
-        got = launch(client, wrapping, x, units=x.size, out=np.zeros(x.size, NUMPY[target]))
-        np.testing.assert_array_equal(got, x.astype(NUMPY[target]), err_msg=source)
+@pytest.mark.parametrize("source", INTEGERS)
+def test_integers_narrow_and_widen_by_their_low_bits(client, source):
+    if not has(client, source):
+        pytest.skip(f"no {source}")
+    info = np.iinfo(NUMPY[source])
+    x = np.array(
+        [info.min, info.max, 0, 1, 200 % (info.max + 1), info.max // 3, info.min // 5], NUMPY[source]
+    )
+    for target, got in cast_to_each(client, x, usable(client, INTEGERS)):
+        np.testing.assert_array_equal(got, x.astype(NUMPY[target]), err_msg=target)
 
 
 @ruda.kernel
@@ -154,11 +124,11 @@ def test_int_float_and_bool(client):
 
 
 def test_narrow_floats_through_all_their_values(client):
-    for name, width in (("f16", np.uint16), ("bf16", np.uint16)):
-        x = np.arange(2**16, dtype=np.uint32).astype(width).view(NUMPY[name])
+    for name in ("f16", "bf16"):
+        x = np.arange(2**16, dtype=np.uint32).astype(np.uint16).view(NUMPY[name])
         x = x[~np.isnan(x.astype(np.float32))]
         normal = np.abs(x.astype(np.float64)) >= float(ml_dtypes.finfo(NUMPY[name]).smallest_normal)
         if name == "f16" and client.features().f16_subnormals:
             normal[:] = True
-        got = launch(client, wrapping, x, units=x.size, out=np.zeros(x.size, np.float32))
+        got = next(iter(cast_to_each(client, x, ["f32"])))[1]
         np.testing.assert_array_equal(got[normal], x.astype(np.float32)[normal])
