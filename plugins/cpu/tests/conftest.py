@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[3] / "tests" / "unit" / "codegen"))  # `legal` and `contract`
+for _shared in ("codegen", "reference"):
+    sys.path.append(
+        str(Path(__file__).parents[3] / "tests" / "unit" / _shared)
+    )  # `legal`, `contract`, `reference_harness`
+sys.path.append(str(Path(__file__).parent))  # `programs`
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from ruda_cpu.target import WIDTH
+
 _MAGIC = b"ruda-cpu-object-1"
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -73,7 +75,8 @@ class Machine:
                 module.verify()
             except RuntimeError as error:
                 raise Refused(str(error)) from error
-            options = llvm.create_pipeline_tuning_options(speed_level=3)
+            # what is in vectors already gains nothing from the last level, which takes twice as long
+            options = llvm.create_pipeline_tuning_options(speed_level=2 if f"<{WIDTH} x" in text else 3)
             options.loop_vectorization = options.slp_vectorization = True
             options.loop_interleaving = options.loop_unrolling = True
             builder = llvm.create_pass_builder(self._machine, options)
