@@ -1,0 +1,1 @@
+"""Expressions that are equal to simpler ones over the reals, and not in a machine's arithmetic."""
