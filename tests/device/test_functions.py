@@ -33,6 +33,11 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+def normal(n, kind=np.float32):
+    """Two arrays of normally distributed values."""
+    return np.random.default_rng(12).normal(0, 10, (2, n)).astype(kind)
+
+
 def ulps(got, expected):
     """The distance to the value in f64, in units of the last place of f32."""
     with np.errstate(all="ignore"):
@@ -137,7 +142,7 @@ def quotients(x: Array[T], y: Array[T], out: Tensor[T]):
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64"])
 def test_basic_arithmetic_is_correctly_rounded_and_never_reassociated(client, name):
-    x, y = (RNG.normal(0, 10, 2000).astype(NUMPY[name]) for _ in range(2))
+    x, y = normal(2000, NUMPY[name])
     with refused_without(client, name):
         got = launch(client, basic, x, y, units=x.size, out=np.zeros((4, x.size), x.dtype))
         ratios = launch(client, quotients, x, y, units=x.size, out=np.zeros((2, x.size), x.dtype))
@@ -158,7 +163,7 @@ def apart(x: Array[f32], y: Array[f32], out: Array[f32]):
 
 
 def test_products_and_sums_stay_apart_when_asked(client):
-    x, y = (RNG.normal(0, 10, 2000).astype(np.float32) for _ in range(2))
+    x, y = normal(2000)
     try:
         got = launch(client, apart, x, y, units=x.size, out=np.zeros_like(x))
     except ruda.UnsupportedFeature:
@@ -176,7 +181,7 @@ def exact(x: Array[f32], y: Array[f32], out: Tensor[f32]):
 
 
 def test_exact_division_where_it_is_insisted_on(client):
-    x, y = (RNG.normal(0, 10, 2000).astype(np.float32) for _ in range(2))
+    x, y = normal(2000)
     try:
         got = launch(client, exact, x, y, units=x.size, out=np.zeros((2, x.size), np.float32))
     except ruda.UnsupportedFeature:
@@ -193,7 +198,7 @@ def fused(x: Array[f32], y: Array[f32], z: Array[f32], out: Array[f32]):
 
 
 def test_fma_rounds_once_or_is_refused(client):
-    x, y = (RNG.normal(0, 1, 500).astype(np.float32) for _ in range(2))
+    x, y = normal(500)
     z = -(x * y)
     try:
         got = launch(client, fused, x, y, z, units=x.size, out=np.zeros_like(x))
