@@ -53,7 +53,8 @@ def tested_devices() -> tuple[Any, ...]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "device" in metafunc.fixturenames:
+    own = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
+    if "device" in metafunc.fixturenames and "device" not in own:  # some tests mean another kind of device
         metafunc.parametrize("device", tested_devices(), ids=str, indirect=True)
 
 
