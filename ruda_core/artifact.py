@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
+
+from ruda_core.errors import LaunchArgumentError
 
 Mode = Literal["checked", "validate", "unchecked"]
 SlotKind = Literal["count", "zero", "length", "shape", "stride", "offset", "scalar", "program"]
@@ -15,10 +18,14 @@ _SLOT_CODES = {"i32": "i", "u32": "I", "f32": "f", "i64": "q", "u64": "Q", "f64"
 
 
 def _triple(value: object, what: str) -> tuple[int, int, int]:
-    items = (value,) if isinstance(value, int) else tuple(value)  # type: ignore[arg-type]  # refused below
-    if not 1 <= len(items) <= 3:
-        raise ValueError(f"{what} has 1 to 3 axes, not {len(items)}")
-    padded = tuple(int(i) for i in items) + (1,) * (3 - len(items))
+    items = tuple(value) if isinstance(value, Iterable) else (value,)
+    try:
+        axes = tuple(operator.index(item) for item in items)
+    except TypeError:
+        axes = ()
+    if not 1 <= len(axes) <= 3:
+        raise LaunchArgumentError(f"{what} is an int or 1 to 3 of them, x first, not {value!r}")
+    padded = axes + (1,) * (3 - len(axes))
     return padded[0], padded[1], padded[2]
 
 
@@ -63,8 +70,12 @@ class RudaCount:
     @staticmethod
     def cover(units: int | Iterable[int], dim: int | Iterable[int] | RudaDim) -> RudaCount:
         """The count that covers `units` (an int, or x first) with workgroups of `dim`, rounded up."""
-        wanted = _triple(units, "units")
+        wanted = _triple(units, "a number of units")
         sizes = tuple(RudaDim.of(dim))
+        if min(wanted) < 0 or min(sizes) < 1:
+            raise LaunchArgumentError(
+                f"units count from 0 and a workgroup's dim from 1, got {units!r} units in workgroups of {sizes}"
+            )
         return RudaCount(*(-(-n // d) for n, d in zip(wanted, sizes, strict=True)))
 
 

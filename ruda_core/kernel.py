@@ -11,12 +11,13 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn, get_args, overload
 
 from ruda_core.artifact import KernelSource, Mode, RudaDim, VariantFacts
-from ruda_core.errors import LaunchArgumentError, RudaError
+from ruda_core.errors import KernelSyntaxError, LaunchArgumentError, RudaError
 from ruda_core.frontend.captures import Capture, capture_key
 from ruda_core.frontend.functions import Func
 from ruda_core.frontend.signature import KernelSignature, signature
@@ -49,12 +50,23 @@ _lock = threading.RLock()
 
 def compiler_of(client: ComputeClient) -> Compiler:
     """The compiler for the device of a client; one for each server."""
-    compiler = _compilers.get(client.server)
+    server = server_of(client)
+    compiler = _compilers.get(server)
     if compiler is None:
         runtime = client.runtime
-        made = runtime.Compiler(runtime.dialect, client.server.target, backend=runtime.name)
-        compiler = _compilers.setdefault(client.server, made)
+        made = runtime.Compiler(runtime.dialect, server.target, backend=runtime.name)
+        compiler = _compilers.setdefault(server, made)
     return compiler
+
+
+def server_of(client: ComputeClient) -> Any:
+    """The server of a client. Raises LaunchArgumentError for what is none."""
+    try:
+        return client.server
+    except AttributeError:
+        raise LaunchArgumentError(
+            f"a launch takes a client first, ruda.client() or ruda.client('cuda:0'), got {client!r}"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -212,7 +224,7 @@ class Kernel:
         """Checked, over at least `units` units (an int, or x first), with a dim that suits the device."""
         from ruda_core.artifact import RudaCount
 
-        shape = RudaDim.of(dim) if dim is not None else suitable_dim(units, client.properties())
+        shape = _dim(self.name, dim) if dim is not None else suitable_dim(units, server_of(client).properties)
         self.launch(client, RudaCount.cover(units, shape), tuple(shape), *args, **kwargs)
 
     def prepare(
@@ -255,17 +267,9 @@ class Kernel:
         if type(dim) is not int and type(dim) is not tuple:
             dim = tuple(_dim(self.name, dim))
         captured = capture_key(self._captures) if self._captures else ()
-        key = (
-            (client.server, dim)
-            if specialiser.trivial and not captured
-            else (
-                client.server,
-                dim,
-                parts,
-                captured,
-            )
-        )
-        table = self._tables[mode]
+        server = server_of(client)
+        key = (server, dim) if specialiser.trivial and not captured else (server, dim, parts, captured)
+        table = self._tables[_mode(mode)]
         launcher = table.get(key)
         if launcher is None:
             launcher = self._build(mode, client, dim, parts, table)
@@ -354,7 +358,9 @@ class Kernel:
         """The same, with a compiler that may stand for no device at all."""
         parts, _ = self._split(arg_types or self._own_types(), {})
         specialiser = self._specialiser or self._prepare_specialiser()
-        _, plan = self._plan(compiler, mode, _dim(self.name, dim), specialiser.specialisation(parts))
+        if arg_types:
+            specialiser.check_types(arg_types)
+        _, plan = self._plan(compiler, _mode(mode), _dim(self.name, dim), specialiser.specialisation(parts))
         return CompiledKernel(plan, plan.variant(VariantFacts()))
 
     def _own_types(self) -> tuple[ParameterType | Any, ...]:
@@ -364,7 +370,7 @@ class Kernel:
 
 def suitable_dim(units: Any, properties: Any) -> RudaDim:
     """A workgroup of up to 256 units, shaped to the rank of `units`."""
-    rank = 1 if isinstance(units, int) else len(tuple(units))
+    rank = len(tuple(units)) if isinstance(units, Iterable) else 1
     wanted = {1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}.get(rank, (1, 1, 1))
     most = properties.max_units_per_workgroup
     x, y, z = (min(n, limit) for n, limit in zip(wanted, properties.max_workgroup_dim, strict=True))
@@ -376,13 +382,30 @@ def suitable_dim(units: Any, properties: Any) -> RudaDim:
 def _dim(kernel: str, dim: Any) -> RudaDim:
     try:
         made = RudaDim.of(dim)
-    except (TypeError, ValueError) as error:
+    except LaunchArgumentError:
         raise LaunchArgumentError(
-            f"{kernel}: dim is an int, a tuple of 1 to 3 ints or a RudaDim, not {dim!r} ({error})"
+            f"{kernel}: dim is an int, a tuple of 1 to 3 ints or a RudaDim, not {dim!r}"
         ) from None
     if min(made) < 1:
         raise LaunchArgumentError(f"{kernel}: every axis of dim is at least 1, got {tuple(made)}")
     return made
+
+
+def _mode(mode: Mode) -> Mode:
+    if mode not in get_args(Mode):
+        raise LaunchArgumentError(f"a mode is {', '.join(map(repr, get_args(Mode)))}, not {mode!r}")
+    return mode
+
+
+def _function(fn: object, decorator: str) -> None:
+    """Raise KernelSyntaxError for what is no function of Python text."""
+    if not isinstance(fn, FunctionType):
+        advice = (
+            "put @staticmethod above it"
+            if isinstance(fn, staticmethod | classmethod)
+            else "write it with def"
+        )
+        raise KernelSyntaxError(f"@ruda.{decorator} takes a Python function, not {fn!r}: {advice}")
 
 
 @overload
@@ -409,9 +432,14 @@ def kernel(
     `fp_contract=False` keeps `a*b + c` from becoming one fused operation; `fp_exact` insists on
     correctly rounded division and square root; `fp_fast` lets the target's compiler do algebra.
     """
+    if fn is not None:
+        _function(fn, "kernel")
+    if name is not None and not isinstance(name, str):
+        raise KernelSyntaxError(f"the name of a kernel is a string, not {name!r}")
     scope = _postponed_scope(fn, sys._getframe(1))
 
     def make(function: Callable[..., Any]) -> Kernel:
+        _function(function, "kernel")
         return Kernel(
             function,
             name=name,
@@ -426,6 +454,7 @@ def kernel(
 
 def func(fn: Callable[..., Any], /) -> Func:
     """Make a function that kernels can call."""
+    _function(fn, "func")
     return Func(fn, scope=_postponed_scope(fn, sys._getframe(1)))
 
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device
-from ruda_core.errors import BackendError, BackendUnavailable, ServerAlreadyRegistered, ServerNotRegistered
+from ruda_core.errors import (
+    BackendError,
+    BackendUnavailable,
+    ConfigError,
+    ServerAlreadyRegistered,
+    ServerNotRegistered,
+)
 from ruda_core.runtime import Runtime
 from ruda_core.settings import in_use
 
@@ -161,6 +167,8 @@ def client(device: Device | str | None = None) -> ComputeClient:
     if wanted is None:
         return _best_client()
     asked = Device.parse(wanted) if isinstance(wanted, str) else wanted
+    if not isinstance(asked, Device):
+        raise ConfigError(f"a device is a Device or a text such as 'cuda:0', not {asked!r}")
     return runtime(asked.backend).client(asked)
 
 

@@ -134,7 +134,10 @@ class Specialiser:
         for p in self.signature.params:
             annotation = p.annotation
             if isinstance(annotation, ComptimeType):
-                arguments[p.name] = ComptimeValue(found[p.name, Comptime].value)
+                value = found[p.name, Comptime].value
+                if not _is_a(value, annotation.python):
+                    raise self._refused(p.name, repr(annotation), f"{value!r} ({type(value).__name__})")
+                arguments[p.name] = ComptimeValue(value)
             elif isinstance(annotation, ArrayType):
                 arguments[p.name] = _array(p.name, self._concrete(annotation.element, typevars), None)
             elif isinstance(annotation, TensorType):
@@ -145,6 +148,12 @@ class Specialiser:
             else:
                 arguments[p.name] = self._concrete(annotation, typevars)
         return Specialisation(arguments, typevars)
+
+    def check_types(self, given: Sequence[Any]) -> None:
+        """Raise LaunchArgumentError unless these are annotations or sample arguments of the parameters."""
+        for p, value in zip(self.signature.params, given, strict=False):
+            if not _fits(p.annotation, value):
+                raise self._refused(p.name, f"{p.annotation!r}, or an argument like it", repr(value))
 
     def _bind(self, found: Mapping[tuple[str, Any], Any]) -> dict[TypeVar, ValueType]:
         typevars: dict[TypeVar, ValueType] = {}
@@ -193,6 +202,38 @@ class Specialiser:
 
     def _refused(self, name: str, expected: str, got: str) -> LaunchArgumentError:
         return LaunchArgumentError(f"{self.signature.name}: parameter {name}: expected {expected}, got {got}")
+
+
+_COMPTIME_KINDS: Mapping[Any, tuple[type, ...]] = {
+    bool: (bool, np.bool_),
+    int: (int, np.integer),
+    float: (float, int, np.floating, np.integer),
+}
+"""The values that a `Comptime[...]` of Python's numbers takes; other kinds are the kernel's own business."""
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    wanted = _COMPTIME_KINDS.get(kind) if isinstance(kind, type) else None
+    # arrays and lists have an error of their own that says where they belong
+    return (
+        wanted is None or isinstance(value, wanted) or not isinstance(value, int | float | str | np.generic)
+    )
+
+
+def _fits(annotation: Any, given: Any) -> bool:
+    """True when what `compile` was given for a parameter is its annotation or a sample argument."""
+    if isinstance(annotation, ComptimeType):
+        return True
+    if isinstance(annotation, (ArrayType, TensorType)):
+        if isinstance(given, (ArrayType, TensorType)) and type(given) is not type(annotation):
+            return False
+        if not isinstance(given, (ArrayType, TensorType)) and not hasattr(given, "handle"):
+            return False
+        element = element_of(given)
+        return element is None or isinstance(annotation.element, TypeVar) or element == annotation.element
+    if isinstance(given, (DType, VecType)):
+        return isinstance(annotation, TypeVar) or given == annotation
+    return isinstance(given, int | float | np.generic)
 
 
 def _parts(signature: KernelSignature) -> list[Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ruda_core.capabilities import Device
@@ -35,6 +36,14 @@ class ClientBase:
 
     def _stream(self) -> StreamId:
         return self._pin or current_or_none() or current_stream()
+
+    def _own_all(self, handles: Sequence[Handle]) -> None:
+        if not isinstance(handles, Sequence):
+            raise InvalidHandle(
+                f"a list of handles is needed here, not {type(handles).__name__}: write [handle]"
+            )
+        for handle in handles:
+            self._own(handle)
 
     def _own(self, handle: Handle) -> None:
         if not isinstance(handle, Handle):

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, TypeVar
 from ruda_core.artifact import Mode
 from ruda_core.client.base import ClientBase
 from ruda_core.errors import LaunchArgumentError
-from ruda_core.server import Future, Graph, StreamId
+from ruda_core.server import Future, Graph, StreamId, checked_stream
 
 T = TypeVar("T")
 
@@ -44,6 +44,11 @@ class ClientExecution(ClientBase):
         self._through("launch_unchecked", compiled, count, bindings)
 
     def _through(self, door: str, compiled: Launchable, count: Any, bindings: Sequence[Any]) -> None:
+        if not hasattr(compiled, "enqueue"):
+            raise LaunchArgumentError(
+                f"client.{door} takes what kernel.compile(client, dim, ...) gives, not {compiled!r}; "
+                f"a kernel itself is launched by kernel.{door}(client, count, dim, ...)"
+            )
         if compiled.mode not in _MODES[door]:
             raise LaunchArgumentError(
                 f"client.{door} takes kernels compiled in mode {' or '.join(_MODES[door])}; this one is "
@@ -66,7 +71,7 @@ class ClientExecution(ClientBase):
 
     def set_stream(self, stream: StreamId) -> None:
         """Pin this client to a stream. Makes no dependency on what was queued elsewhere."""
-        self._pin = stream
+        self._pin = checked_stream(stream)
 
     def same_execution_queue(self, other: ClientBase) -> bool:
         """True when the two share device, server and resolved stream; says nothing of completion."""

@@ -21,6 +21,7 @@ from ruda_core.memory import (
     host_view,
     pack,
     span_of,
+    whole_bytes,
 )
 from ruda_core.server import Future, current_or_none, current_stream
 from ruda_core.tensor import CopyDescriptor, RudaTensor, TensorLayout, element_type, host_dtype, shape_of
@@ -36,6 +37,8 @@ class ClientTransfers(ClientBase):
 
     def empty(self, nbytes: int) -> Handle:
         """`nbytes` of device memory, contents undefined. Raises OutOfMemory's subclasses."""
+        if type(nbytes) is not int:
+            nbytes = whole_bytes(nbytes)
         handle: Handle = self.server.allocate(self._pin or current_or_none() or current_stream(), nbytes)
         return handle
 
@@ -112,7 +115,7 @@ class ClientTransfers(ClientBase):
 
     def staging(self, nbytes: int) -> Bytes:
         """Host memory that copies to the device fastest: page-locked where the device has it."""
-        memory: Bytes = self.server.staging(nbytes)
+        memory: Bytes = self.server.staging(whole_bytes(nbytes))
         return memory
 
     # Transfers ---------------------------------------------------------------------------------
@@ -133,15 +136,13 @@ class ClientTransfers(ClientBase):
 
     def read(self, handles: Sequence[Handle]) -> list[Bytes]:
         """The same for several."""
-        for handle in handles:
-            self._own(handle)
+        self._own_all(handles)
         values: list[Bytes] = self.server.read(self._stream(), handles)
         return values
 
     def read_async(self, handles: Sequence[Handle]) -> Future[list[Bytes]]:
         """The same, enqueued now: `await` it, or call `.result()`."""
-        for handle in handles:
-            self._own(handle)
+        self._own_all(handles)
         future: Future[list[Bytes]] = self.server.read_async(self._stream(), handles)
         return future
 
@@ -168,6 +169,8 @@ class ClientTransfers(ClientBase):
         """The bytes that a descriptor spans."""
         shape, strides, handle = descriptor.shape, descriptor.strides, descriptor.handle
         self._own(handle)
+        if descriptor.elem_size < 1:
+            raise ServerError(f"an element of {descriptor.elem_size} bytes: elem_size counts from 1")
         supported = self.runtime.can_read_tensor if self.runtime is not None else can_read
         if not supported(shape, strides):
             raise UnsupportedStrides(
@@ -191,6 +194,8 @@ class ClientTransfers(ClientBase):
     def to_client(self, handle: Handle, client: Self) -> Handle:
         """A copy of the handle's bytes on another client's device."""
         self._own(handle)
+        if not isinstance(client, ClientBase):
+            raise ServerError(f"to_client takes the client of the other device, not {client!r}")
         if client.server is self.server:
             copy = client.empty(handle.size_in_use)
             client.copy(handle, copy)
@@ -207,8 +212,9 @@ class ClientTransfers(ClientBase):
         if isinstance(array, RudaTensor):
             return array.to(self._whole())
         host = host_array(array)
+        kind = host_dtype(host)
         handle = self.create_from_slice(host)
-        return RudaTensor(handle, host.shape, contiguous_strides(host.shape), host_dtype(host), self._whole())
+        return RudaTensor(handle, host.shape, contiguous_strides(host.shape), kind, self._whole())
 
     def _whole(self) -> ComputeClient:
         """This client, as tensors know it."""
@@ -217,7 +223,8 @@ class ClientTransfers(ClientBase):
     def zeros(self, shape: int | Sequence[int], dtype: object) -> RudaTensor:
         """A tensor of zeros."""
         extents, kind = shape_of(shape), element_type(dtype)
-        handle = self.create_from_slice(np.zeros(prod(extents) * kind.itemsize, np.uint8))
+        handle = self.empty(prod(extents) * kind.itemsize)  # first, so that what is too big says so
+        self.write(handle, np.zeros(handle.size, np.uint8))
         return RudaTensor(handle, extents, contiguous_strides(extents), kind, self._whole())
 
 

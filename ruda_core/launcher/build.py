@@ -145,7 +145,8 @@ class Builder:
         for param, value in zip(params, scalars, strict=True):
             converter(self.plan, param)(value)
         raise LaunchLimitError(
-            f"{self.plan.location}: a shape or stride does not fit 32 bits ({error}): pass a smaller view",
+            f"{self.plan.location}: a count, shape or stride does not fit the kernel's index type ({error}): "
+            f"launch in parts, or pass a smaller view",
             what="index width",
             requested=str(error),
             limit=INDEX32,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ruda_core.memory.handle import Block, Handle
-from ruda_core.memory.host import Bytes, HostPool, host_array, host_view
+from ruda_core.memory.host import Bytes, HostPool, host_array, host_view, whole_bytes
 from ruda_core.memory.layout import can_read, contiguous_strides, is_contiguous, span_of
 from ruda_core.memory.packing import pack
 from ruda_core.memory.pool import Pool
@@ -24,4 +24,5 @@ __all__ = [
     "is_contiguous",
     "pack",
     "span_of",
+    "whole_bytes",
 ]

@@ -7,6 +7,7 @@ so no lock is taken, which `__del__` could not do: it may run anywhere, under an
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from typing import Any, Protocol
 
@@ -105,6 +106,12 @@ class Handle:
 
         Raises InvalidHandle unless 0 <= start <= stop <= size_in_use.
         """
+        try:
+            start, stop = operator.index(start), operator.index(stop)
+        except TypeError:
+            raise InvalidHandle(
+                f"a slice of a handle is from one byte to another, two ints, not from {start!r} to {stop!r}"
+            ) from None
         if not 0 <= start <= stop <= self.size_in_use:
             raise InvalidHandle(
                 f"bytes {start} to {stop} are not inside this handle of {self.size_in_use} bytes on {self.device}: "

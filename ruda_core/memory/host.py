@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -82,6 +83,17 @@ class HostPool:
             free.clear()
 
 
+def whole_bytes(nbytes: Any) -> int:
+    """A number of bytes as an int; raises ServerError for what is none."""
+    try:
+        count = operator.index(nbytes)
+    except TypeError:
+        count = -1
+    if count < 0:
+        raise ServerError(f"a size is a whole number of bytes from 0, not {nbytes!r}")
+    return count
+
+
 def host_view(data: Any) -> memoryview:
     """The bytes of a buffer or array in C order and native byte order, as a flat memoryview of format B.
 
@@ -90,6 +102,8 @@ def host_view(data: Any) -> memoryview:
     if isinstance(data, bytes | bytearray):
         return memoryview(data)
     array = np.asarray(data) if not isinstance(data, np.ndarray) else data
+    if array.dtype.kind == "U":
+        raise ServerError("text has no bytes of its own: give text.encode()")
     if array.dtype.hasobject:
         raise ServerError(f"Python objects ({array.dtype}) have no bytes to copy: give an array of numbers")
     if not array.dtype.isnative:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Protocol
 
+from ruda_core.errors import ConfigError
 from ruda_core.profiling.export import chrome_trace
 from ruda_core.profiling.recorder import Recorder
 
@@ -28,8 +29,12 @@ def trace(path: str | PathLike[str], client: Traceable) -> Iterator[Recorder]:
 
     Submission, execution and transfer of each queue are tracks of their own. Launches are not
     waited for; leaving waits for those that are still running. The file is written even if the
-    block raises.
+    block raises. Raises ConfigError, before anything is recorded, for a path that cannot be written.
     """
+    try:
+        open(path, "w", encoding="utf-8").close()
+    except OSError as error:
+        raise ConfigError(f"the trace cannot be written to {path}: {error.strerror or error}") from error
     recorder = client.begin_trace()
     try:
         yield recorder

@@ -8,7 +8,7 @@ from ruda_core.server.driver_server import DriverServer
 from ruda_core.server.futures import Future
 from ruda_core.server.programs import CodeStore, Program
 from ruda_core.server.queue import Diverted, Queue
-from ruda_core.server.streams import StreamId, current_or_none, current_stream, stream
+from ruda_core.server.streams import StreamId, checked_stream, current_or_none, current_stream, stream
 
 __all__ = [
     "CodeStore",
@@ -20,6 +20,7 @@ __all__ = [
     "Program",
     "Queue",
     "StreamId",
+    "checked_stream",
     "current_or_none",
     "current_stream",
     "stream",

@@ -118,6 +118,8 @@ class Graph:
     def replay(self) -> None:
         """Enqueue every recorded launch, in order, with the arguments of then."""
         server, stream = self._server, self._stream
+        if server.captures.active:
+            server.captures.refuse(stream, "replay")
         queue = server.queue_of(stream)
         if self._simple and queue.slots is queue.base and self._at_home(queue):
             return

@@ -6,6 +6,8 @@ import itertools
 import threading
 from contextvars import ContextVar, Token
 
+from ruda_core.errors import ServerError
+
 _numbers = itertools.count(1)
 
 
@@ -50,13 +52,20 @@ def current_stream() -> StreamId:
     return stream
 
 
+def checked_stream(value: object) -> StreamId:
+    """`value`, if it names a stream; raises ServerError otherwise."""
+    if isinstance(value, StreamId):
+        return value
+    raise ServerError(f"a stream is named by a StreamId, such as StreamId.new(), not by {value!r}")
+
+
 class stream:  # noqa: N801  # reads as a statement: `with ruda.stream(id):`
     """`with ruda.stream(id):` makes `id` the current stream inside."""
 
     __slots__ = ("_stream", "_tokens")
 
     def __init__(self, stream: StreamId) -> None:
-        self._stream = stream
+        self._stream = checked_stream(stream)
         self._tokens: list[Token[StreamId | None]] = []
 
     def __enter__(self) -> StreamId:

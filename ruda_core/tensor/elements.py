@@ -11,8 +11,21 @@ from ruda_core.errors import LaunchArgumentError
 
 
 def element_type(value: object) -> ValueType:
-    """ruda's dtype or vector type of what a user wrote."""
-    return value if isinstance(value, VecType) else as_dtype(value)
+    """ruda's dtype or vector type of what a user wrote; raises LaunchArgumentError for what is none."""
+    if isinstance(value, VecType):
+        return value
+    try:
+        return as_dtype(value)
+    except TypeError as error:
+        raise LaunchArgumentError(str(error)) from None
+
+
+def scalar_type(value: object) -> DType:
+    """The same for a dtype of scalars."""
+    kind = element_type(value)
+    if isinstance(kind, VecType):
+        raise LaunchArgumentError(f"a dtype of scalars is needed here, not {kind!r}")
+    return kind
 
 
 def host_dtype(host: np.ndarray[Any, Any]) -> DType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
@@ -12,8 +13,12 @@ from ruda_core.errors import ServerError
 
 
 def shape_of(shape: int | Iterable[int]) -> tuple[int, ...]:
-    """Extents from an int or several; raises ServerError for a negative one."""
-    extents = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+    """Extents from an int or several; raises ServerError for a negative one and for what is none."""
+    items = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    try:
+        extents = tuple(operator.index(n) for n in items)
+    except TypeError:
+        raise ServerError(f"a shape is an int or several, not {shape!r}") from None
     if any(n < 0 for n in extents):
         raise ServerError(f"shape {extents} has a negative extent")
     return extents

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ruda_core.capabilities import Device
-from ruda_core.dtypes import ValueType, VecType, as_dtype, vec
+from ruda_core.dtypes import ValueType, VecType, vec
 from ruda_core.errors import InvalidHandle, LaunchArgumentError, ServerError
 from ruda_core.memory import Handle, contiguous_strides, is_contiguous, span_of
-from ruda_core.tensor.elements import alignment_of, element_type, placed, unit_of
+from ruda_core.tensor.elements import alignment_of, element_type, placed, scalar_type, unit_of
 from ruda_core.tensor.shapes import expanded, flattened, index_of, resolved, shape_of
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ class RudaTensor:
     def permute(self, *axes: int | Sequence[int]) -> RudaTensor:
         """A view with the axes in this order."""
         order = flattened(axes)
-        if sorted(axis % self.ndim if self.ndim else axis for axis in order) != list(range(self.ndim)):
+        axes_once = sorted(axis + self.ndim if axis < 0 else axis for axis in order)
+        if axes_once != list(range(self.ndim)):
             raise ValueError(f"permute{order} does not name each of {self.ndim} axes once")
         return self._view(0, [self.shape[a] for a in order], [self.strides[a] for a in order])
 
@@ -188,7 +189,10 @@ class RudaTensor:
             raise LaunchArgumentError(
                 f"vectorized({lanes}) takes a contiguous tensor of scalars, not {self!r}"
             )
-        kind = vec(self.dtype, lanes)
+        try:
+            kind = vec(self.dtype, lanes)
+        except TypeError as error:
+            raise LaunchArgumentError(f"vectorized({lanes}): {error}") from None
         if self.size % lanes:
             raise LaunchArgumentError(
                 f"vectorized({lanes}): {self.size} elements do not divide into {lanes}s"
@@ -243,13 +247,15 @@ class RudaTensor:
 
     def astype(self, dtype: object) -> RudaTensor:
         """A copy with the elements converted as NumPy does."""
-        kind = as_dtype(dtype)
+        kind = scalar_type(dtype)
         if isinstance(self.dtype, VecType):
             return self._from_host(self.client, self.numpy().astype(kind.numpy), vec(kind, self.dtype.lanes))
         return self._from_host(self.client, self.numpy().astype(kind.numpy), kind)
 
     def to(self, client: ComputeClient) -> RudaTensor:
         """This tensor if it is on that client's device, else a copy there."""
+        if not hasattr(client, "server"):
+            raise ServerError(f"tensor.to takes the client of the other device, not {client!r}")
         if client.server is self.client.server:
             return self
         packed = self.contiguous()
@@ -262,6 +268,10 @@ class RudaTensor:
 
     def copy_from(self, other: RudaTensor) -> None:
         """Overwrite with the elements of a tensor of the same shape and dtype; on the device where possible."""
+        if not isinstance(other, RudaTensor):
+            raise ServerError(
+                f"copy_from takes a RudaTensor, not {type(other).__name__}: write client.tensor(...)"
+            )
         if other.shape != self.shape or other.dtype != self.dtype:
             raise ServerError(
                 f"copy_from: {other!r} does not fit {self!r}: shape and dtype must be equal; reshape or astype first"
