@@ -9,7 +9,7 @@ from typing import Any
 import pluggy
 
 from ruda_core.capabilities import Device
-from ruda_core.errors import BackendError, BackendNotFound
+from ruda_core.errors import BackendError, BackendNotFound, ConfigError
 from ruda_core.plugin.backend import Backend, Failure
 from ruda_core.plugin.discovery import BY_HAND, CORE, Claim, discover, normalized, one_line
 from ruda_core.plugin.entry import API_VERSION, PIP_COMMANDS, BackendEntry, BackendInfo
@@ -53,6 +53,8 @@ class Catalog:
 
     def register(self, entry: BackendEntry) -> None:
         """Add one backend by hand, under the same rules as an installed one."""
+        if not isinstance(entry, BackendEntry):
+            raise ConfigError(f"register takes a BackendEntry, not {entry!r}")
         with self._lock:
             number = sum(claim.name == entry.name for claim in self._by_hand)
             owner = f"{BY_HAND} ({number + 1})" if number else BY_HAND

@@ -47,7 +47,8 @@ class TunedKernel:
 
     @property
     def _operation(self) -> str:
-        return f"{getattr(self.kernel, '__module__', '')}.{self.kernel.name}"
+        function = getattr(self.kernel, "fn", self.kernel)
+        return f"{function.__module__}.{getattr(function, '__qualname__', '')}:{self.kernel.name}"
 
     @staticmethod
     def _tuner() -> StackTuner:
@@ -114,4 +115,12 @@ def autotune(
     """
     if not configs or not all(isinstance(config, Mapping) for config in configs):
         raise TuneError("autotune takes one configuration or more, each a dict such as {'dim': 64}")
-    return lambda kernel: TunedKernel(kernel, configs, key)
+
+    def over(kernel: Any) -> TunedKernel:
+        if not hasattr(kernel, "launch_over"):
+            raise TuneError(
+                f"autotune goes over @ruda.kernel, not over {kernel!r}: write it in the line above"
+            )
+        return TunedKernel(kernel, configs, key)
+
+    return over
