@@ -206,7 +206,7 @@ def features_of(target: Target) -> Features:
         matrix=target.matrix,
         fma=target.fma,
         exact_div_sqrt=target.exact_div_sqrt,
-        contract_control=target.contract_control,
+        contract_control=True,  # a target without it gets fences
         f16_subnormals=target.f16_subnormals,
         f32_subnormals=target.f32_subnormals,
         index64=target.index64,

@@ -58,6 +58,7 @@ from ruda_core.passes.trips import trips
 from ruda_core.passes.uniform_loads import uniform_loads
 from ruda_core.passes.uniformity import barrier_dependent_arrays, uniformity
 from ruda_core.passes.vectors import vectors
+from ruda_core.passes.zeroing import zeroing
 
 Anywhere = Callable[[ir.Function], ir.Function]
 ForTarget = Callable[[ir.Function, Target], ir.Function]
@@ -75,6 +76,7 @@ LEGALISE: tuple[Anywhere | ForTarget, ...] = (
     casts,
     floats,
     flatten,
+    zeroing,
     bind,
     storage,
     narrow,

@@ -162,7 +162,7 @@ class _Narrow(Rewriter):
         x = x.to(u32) & ((1 << of.bits) - 1)
         if to.is_float:
             return scope.into(self, FROM_BITS[to](x))
-        return scope.into(self, self.fit(x.to(wide), to))
+        return scope.into(self, x.to(to) if wide is to else self.fit(x.to(wide), to))
 
 
 def _fits(of: DType, to: DType) -> bool:

@@ -71,7 +71,8 @@ class Page:
         self._parts: dict[tuple[ValueType, int, int], Memory] = {}
 
     def part(self, element: ValueType, offset: int, length: int) -> Memory:
-        """`length` elements from element `offset`; -1: as many whole ones as there are."""
+        """`length` elements from element `offset` (vectors of three: from scalar `offset`, since no
+        alignment makes them whole); -1: as many whole ones as there are."""
         key = (element, offset, length)
         found = self._parts.get(key)
         if found is None:
@@ -82,9 +83,10 @@ class Page:
 
     def _part(self, element: ValueType, offset: int, length: int) -> Memory:
         size = element.itemsize
-        room = len(self.bytes) // size - offset
-        length = room if length < 0 else min(length, room)
-        piece = self.bytes[offset * size : (offset + max(length, 0)) * size]
+        start = offset * (element.scalar.itemsize if element.lanes == 3 else size)
+        room = (len(self.bytes) - start) // size
+        length = max(room if length < 0 else min(length, room), 0)
+        piece = self.bytes[start : start + length * size]
         return _memory(piece.view(stored(element)), element)
 
 

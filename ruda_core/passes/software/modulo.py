@@ -7,7 +7,7 @@ divisor's sign, which rounds as NumPy does.
 
 from __future__ import annotations
 
-from ruda_core.dtypes import f32, i32, i64, unsigned
+from ruda_core.dtypes import f32, i32, i64, u32, unsigned
 from ruda_core.passes.software.convert import is_nan
 from ruda_core.passes.software.expr import Scope, Value
 from ruda_core.passes.software.whole import (
@@ -46,7 +46,7 @@ def _divided(s: Scope, a: Value, d: Value) -> tuple[Value, Value]:
     below = ea < ed
     first = below.where(0, ma.quo(md))
     quotient, rest = s.variable(first, "quotient"), s.variable(ma - first * md, "rest")
-    left = s.variable(below.where(0, ea - ed), "left")
+    left = s.variable(below.where(0, ea - ed).to(u32), "left")  # some drivers hang on 64-bit loop counters
     with s.loop():
         n = left.get()
         s.stop_if(n.eq(0))

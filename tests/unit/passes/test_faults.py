@@ -31,7 +31,7 @@ def test_the_first_fault_is_described() -> None:
     k.store(x, k.builtin("absolute_pos") + shift, 1)
     record, data = np.zeros(WORDS, np.uint32), np.zeros(3, np.float32)
     f = lowered(k)
-    run(f, x=data, shift=1, faults=record, program=77)
+    run(f, x=data, shift=1, **{FAULTS: record}, program=77)
     assert record[:7].tolist() == [2, 77, 0, 3, 0, 3, 0]
     assert data.tolist() == [0, 1, 1]
     assert f.sites == (Site("kernel.py", 1, "x"),)
@@ -43,7 +43,7 @@ def test_a_negative_index_is_sign_extended() -> None:
     x, n = k.array("x", f32), k.scalar("n", i32)
     k.store(x, n, 1)
     record = np.zeros(WORDS, np.uint32)
-    run(lowered(k), x=np.zeros(3, np.float32), n=-5, faults=record)
+    run(lowered(k), x=np.zeros(3, np.float32), n=-5, **{FAULTS: record})
     assert record[3:7].view(np.int64).tolist() == [-5, 3]
 
 
@@ -53,7 +53,7 @@ def test_wide_indices_are_reported_whole(dtype: DType, index: int) -> None:
     x, n = k.array("x", f32), k.scalar("n", dtype)
     k.store(x, n, 1)
     record = np.zeros(WORDS, np.uint32)
-    run(lowered(k), x=np.zeros(3, np.float32), n=index, faults=record)
+    run(lowered(k), x=np.zeros(3, np.float32), n=index, **{FAULTS: record})
     assert record[0] == 1
     assert record[3:7].view(np.int64).tolist() == [index, 3]
 
@@ -66,7 +66,7 @@ def test_the_failing_axis_is_reported(row: int, col: int, index: int, length: in
     t, r, c = k.array("t", f32, rank=2), k.scalar("r", i32), k.scalar("c", i32)
     k.store(t, (r, c), 1)
     record, data = np.zeros(WORDS, np.uint32), np.zeros(6, np.float32)
-    run(lowered(k), t=Buffer(data, shape=(2, 3)), r=row, c=col, faults=record)
+    run(lowered(k), t=Buffer(data, shape=(2, 3)), r=row, c=col, **{FAULTS: record})
     assert record[3:7].view(np.int64).tolist() == [index, length]
     assert not data.any()
 
@@ -77,7 +77,7 @@ def test_loads_give_zero_and_unused_loads_are_reported() -> None:
     k.load(x, n)
     k.store(out, 0, k.load(x, n) + 1)
     record, out_data = np.zeros(WORDS, np.uint32), np.zeros(1, np.float32)
-    run(lowered(k), x=np.full(2, 9, np.float32), out=out_data, n=2, faults=record)
+    run(lowered(k), x=np.full(2, 9, np.float32), out=out_data, n=2, **{FAULTS: record})
     assert (record[0], record[2], out_data[0]) == (2, 0, 1)
 
 
@@ -87,7 +87,7 @@ def test_asserts() -> None:
     k.check(n > 0, 0)
     for value, count in ((3, 0), (-3, 1)):
         record = np.zeros(WORDS, np.uint32)
-        run(lowered(k), n=value, faults=record)
+        run(lowered(k), n=value, **{FAULTS: record})
         assert (record[0], record[3:7].tolist()) == (count, [0, 0, 0, 0])
 
 
@@ -97,7 +97,7 @@ def test_an_access_that_is_always_outside_is_reported_and_gone() -> None:
     k.store(s, const(i32, 4), 1)
     record = np.zeros(WORDS, np.uint32)
     f = lowered(k)
-    run(f, faults=record)
+    run(f, **{FAULTS: record})
     assert record[:7].tolist() == [1, 0, 0, 4, 0, 4, 0]
     assert not any(isinstance(x, ir.Store) for x in walk(f.body))
 

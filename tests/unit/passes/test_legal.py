@@ -18,7 +18,7 @@ from ruda_core.passes.bounds import bounds
 from ruda_core.passes.checks import checks
 from ruda_core.passes.dead_code import dead_code
 from ruda_core.passes.exits import exits
-from ruda_core.passes.faults import WORDS, faults
+from ruda_core.passes.faults import FAULTS, WORDS, faults
 from ruda_core.passes.flatten import flatten
 from ruda_core.passes.fold import fold
 from ruda_core.passes.positions import positions
@@ -120,7 +120,7 @@ def test_random_kernels_do_the_same(seed: int, mode: str) -> None:
         plain, data = np.zeros(4, np.int32), np.zeros(9, np.int32)
         record = np.zeros(WORDS, np.uint32)
         run(always_checked(before), out=plain, n=n, m=m, count=(3, 1, 1))
-        arrays = {"out": Buffer(data, offset=3, length=4), "faults": record}
+        arrays = {"out": Buffer(data, offset=3, length=4), FAULTS: record}
         run(after, arrays=arrays, n=n, m=m, count=(3, 1, 1), flattened=True)
         assert data[3:7].tolist() == plain.tolist()
         assert not data[:3].any() and not data[7:].any()

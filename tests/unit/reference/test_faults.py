@@ -75,8 +75,9 @@ def test_the_failing_axis_of_a_tensor_is_described() -> None:
 def test_a_record_that_the_kernel_itself_writes() -> None:
     """What expanded checks look like: atomics and stores on the hidden array."""
     from ruda_core.dtypes import u32
+    from ruda_core.passes.faults import FAULTS
 
-    faults = array("faults", u32)
+    faults = array(FAULTS, u32)
     b, first = Body(), Body()
     symbol = ir.Symbol("n", u32)
     first.add(ir.Atomic(None, symbol, "add", faults, (num(0),), (num(1, u32),)))
