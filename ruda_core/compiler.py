@@ -27,7 +27,7 @@ from ruda_core.artifact import (
 from ruda_core.capabilities import Features, Requirement, Target, features_of, missing
 from ruda_core.codegen.dialect import Dialect
 from ruda_core.dtypes import ValueType
-from ruda_core.errors import LaunchArgumentError, UnsupportedFeature
+from ruda_core.errors import LaunchArgumentError, LaunchLimitError, UnsupportedFeature
 from ruda_core.frontend import Lowered, lower
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.functions import MATH
@@ -141,6 +141,7 @@ class Compiler:
         )
         verify(lowered.function)
         require(lowered.function, self.features, self.backend)
+        _limit_local_memory(lowered.function)
         return lowered
 
     def compile(self, spec: KernelSpec, lowered: Lowered, facts: VariantFacts) -> KernelSource:
@@ -219,6 +220,23 @@ def _digest(source: KernelSource, text: str) -> str:
 
 
 # What a function needs ----------------------------------------------------------------------------
+
+LOCAL_MEMORY = 512 << 10
+"""Bytes of `ruda.local` arrays that a unit may have, on every device: the most that CUDA gives a thread.
+Compilers of other targets do not refuse more; they run for minutes or out of memory."""
+
+
+def _limit_local_memory(function: ir.Function) -> None:
+    nbytes = sum(a.dtype.itemsize * math.prod(a.shape) for a in function.in_space("local"))
+    if nbytes > LOCAL_MEMORY:
+        place = f" ({function.span.file}:{function.span.line})" if function.span else ""
+        raise LaunchLimitError(
+            f"{function.name}{place}: local memory of {nbytes} bytes for each unit is over the limit of "
+            f"{LOCAL_MEMORY}: use smaller arrays, or pass an array that the units share out",
+            what="local memory",
+            requested=nbytes,
+            limit=LOCAL_MEMORY,
+        )
 
 
 def require(function: ir.Function, features: Features, backend: str) -> None:

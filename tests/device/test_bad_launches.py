@@ -107,3 +107,18 @@ def test_a_kernel_is_named_by_text():
         ruda.kernel(plain.fn, name=3)
     with pytest.raises(KernelSyntaxError, match="name"):
         ruda.kernel(name=3)
+
+
+@ruda.kernel
+def roomy(x: Array[f32], n: Comptime[int]):
+    own = ruda.local(f32, n)
+    own[0] = x[0]
+    x[0] = own[0] + 1.0
+
+
+def test_local_memory_has_a_limit(client, zeros):
+    roomy.launch(client, 1, 1, zeros, 64)
+    with pytest.raises(LaunchLimitError, match="local memory") as failure:
+        roomy.launch(client, 1, 1, zeros, 10**8)
+    assert failure.value.requested == 4 * 10**8
+    assert zeros.tolist()[:2] == [1.0, 0.0]
