@@ -218,4 +218,3 @@ def as_dtype(value: object) -> DType:
         if numpy_dtype.name == "bfloat16":
             return bf16
     raise TypeError(f"no ruda dtype for {value!r}; there are {', '.join(BY_NAME)}")
-

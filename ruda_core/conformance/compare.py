@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -12,13 +13,16 @@ from typing import Any
 import numpy as np
 
 import ruda_core as ruda
-from ruda_core.conformance.generator import FLOATS, LENGTH, UNITS, Generator, RandomKernel
-from ruda_core.dtypes import BY_NAME
+from ruda_core.conformance.random_kernels import Generator, RandomKernel
+from ruda_core.conformance.random_kernels.writer import FLOATS, INTEGERS, LENGTH, UNITS
+from ruda_core.dtypes import BY_NAME, as_dtype
 
 _HEAD = (
     "import ruda_core as ruda\n"
-    "from ruda_core import Array, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64\n\n\n"
+    "from ruda_core import Array, Vec, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64\n\n\n"
 )
+
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,7 @@ class Difference:
 
 def dtypes_of(*clients: ruda.ComputeClient) -> tuple[str, ...]:
     """The dtypes of the generator that all these devices compute with."""
-    names = ("i32", "u32", "f32", "i8", "u8", "i16", "u16", "i64", "u64", "f64")
-    return tuple(n for n in names if all(c.features().dtypes[n].arithmetic for c in clients))
+    return tuple(n for n in (*INTEGERS, *FLOATS) if all(c.features().dtypes[n].arithmetic for c in clients))
 
 
 class Comparison:
@@ -55,7 +58,10 @@ class Comparison:
 
     def check(self, seed: int) -> list[tuple[ruda.ComputeClient, Difference]]:
         """The differences on the kernel of a seed, with the client that differs."""
-        made = self.generator.kernel(seed)
+        return self.differences(self.generator.kernel(seed))
+
+    def differences(self, made: RandomKernel) -> list[tuple[ruda.ComputeClient, Difference]]:
+        """The same for any text. Raises whatever a device raises."""
         kernel = self._load(made)
         host = _inputs(made)
         expected = _run(kernel, self.reference, made, host)
@@ -68,7 +74,7 @@ class Comparison:
         return found
 
     def _load(self, made: RandomKernel) -> Any:
-        name = f"ruda_random_{made.seed}_{id(self)}"
+        name = f"ruda_random_{made.seed}_{next(_numbers)}"
         path = Path(self._folder.name) / f"{name}.py"
         path.write_text(_HEAD + made.text)
         spec = importlib.util.spec_from_file_location(name, path)
@@ -115,8 +121,8 @@ def _first_difference(
 ) -> Difference | None:
     for name, want in expected.items():
         have = got[name]
-        same = want == have
-        if want.dtype.kind == "f":
+        same = np.asarray(want == have)
+        if as_dtype(want.dtype).is_float:
             same |= np.isnan(want) & np.isnan(have)
         if not same.all():
             at = int(np.argmin(same))
