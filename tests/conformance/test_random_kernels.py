@@ -1,0 +1,75 @@
+"""Random programs give on every device what they give on the reference."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+import ruda_core as ruda
+from ruda_core.conformance.compare import Comparison, Difference
+from ruda_core.conformance.random_kernels import Generator, RandomKernel
+from ruda_core.conformance.shrink import shorter, shrunk
+
+KERNELS = 75
+"""For each device."""
+BATCH = 25
+
+
+@pytest.mark.parametrize("batch", range(KERNELS // BATCH))
+def test_device_agrees_with_the_reference(client, batch):
+    comparison = Comparison(ruda.client("reference"), [client])
+    first = zlib.crc32(str(client.device).encode()) + batch * BATCH
+    found = [d for seed in range(first, first + BATCH) for _, d in comparison.check(seed)]
+    if found:
+        short = shorter(comparison, found[0], attempts=60)
+        pytest.fail("\n\n".join([*map(str, found), f"The first, made shorter:\n{short}"]), pytrace=False)
+
+
+def test_seed_gives_the_same_kernel_again():
+    generator = Generator()
+    assert generator.kernel(7) == Generator().kernel(7)
+    assert generator.kernel(7).text != generator.kernel(8).text
+
+
+def test_kernels_use_the_whole_language():
+    texts = "\n".join(Generator(("i32", "u32", "f32", "u8")).kernel(seed).text for seed in range(200))
+    for part in (
+        "@ruda.func",
+        "Vec[",
+        "ruda.local",
+        "ruda.shared",
+        "barrier",
+        "return\n",
+        "bitcast",
+        "unroll",
+    ):
+        assert part in texts
+
+
+class OneByte(Comparison):
+    """A comparison with a device that gets every kernel wrong that has a product."""
+
+    def differences(self, made: RandomKernel):
+        super().differences(made)
+        return [(self.reference, Difference(made, "out[0] is 1, the reference gives 2"))] * (
+            " * " in made.text
+        )
+
+
+def test_difference_becomes_shorter_and_stays_one():
+    reference = ruda.client("reference")
+    comparison = OneByte(reference, [reference])
+    seed = next(s for s in range(100) if comparison.check(s))
+    (_, difference), *_ = comparison.check(seed)
+    short = shorter(comparison, difference)
+    assert " * " in short.kernel.text
+    assert len(short.kernel.text) < len(difference.kernel.text) / 2
+    assert str(seed) in str(short)
+
+
+def test_shrinking_gives_up_after_its_attempts():
+    made = Generator().kernel(3)
+    tried = []
+    assert shrunk(made, lambda candidate: bool(tried.append(candidate)), attempts=10) == made
+    assert len(tried) < 10
