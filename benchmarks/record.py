@@ -1,6 +1,6 @@
 """Run everything that needs a GPU and write the record to docs/results/.
 
-    python benchmarks/record.py [--devices cuda,opencl,wgpu] [--kernels 3000] [--output FILE]
+    python benchmarks/record.py [--devices cuda,opencl,wgpu] [--kernels 3000] [--limit SECONDS] [--output FILE]
 
 The tests run on the devices named; then the conformance kit with random kernels, the demonstration and
 the benchmarks. Each step's own output is kept, the tail of it when it is long.
@@ -43,6 +43,8 @@ def steps(devices: str, kernels: int) -> list[Step]:
         Step("Demonstration", [python, "-m", "ruda_core.cli", "demo", "--output", "/tmp/ruda-demo"], 300),
         Step("GPU against CuPy", [python, "benchmarks/gpu.py"], 300),
         Step("Launches", [python, "benchmarks/launch.py"], 300),
+        Step("WebGPU by hand", [python, "benchmarks/webgpu.py"], 300),
+        Step("OpenCL by hand", [python, "benchmarks/opencl.py"], 300),
         Step("Tests", [python, "-m", "pytest", "-q", "-n", workers, "--dist", "loadgroup", *tests], 900),
         *(
             Step(
@@ -55,8 +57,9 @@ def steps(devices: str, kernels: int) -> list[Step]:
     ]
 
 
-def run(step: Step, devices: str) -> tuple[str, str]:
+def run(step: Step, devices: str, limit: int) -> tuple[str, str]:
     """The outcome in a word or two, and the end of the output."""
+    seconds = min(step.seconds, limit)
     environment = {**os.environ, "RUDA_TEST_DEVICES": devices, "COLUMNS": "110"}
     try:
         done = subprocess.run(
@@ -66,12 +69,13 @@ def run(step: Step, devices: str) -> tuple[str, str]:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=step.seconds,
+            timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired as expired:
         output = expired.stdout or b""
-        return f"stopped after {step.seconds} s", output.decode(errors="replace")
+        text = output if isinstance(output, str) else output.decode(errors="replace")
+        return f"stopped after {seconds} s", text
     return "passed" if done.returncode == 0 else f"exit {done.returncode}", done.stdout
 
 
@@ -79,6 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--devices", default="cuda,opencl,wgpu")
     parser.add_argument("--kernels", type=int, default=3000)
+    parser.add_argument("--limit", type=int, default=3600, help="most seconds that one step may take")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     gpu = next((d for d in ruda.devices() if d.kind == "discrete"), None)
@@ -92,7 +97,7 @@ def main() -> None:
         f"```\npython benchmarks/record.py --devices {arguments.devices} --kernels {arguments.kernels}\n```\n",
     ]
     for step in steps(arguments.devices, arguments.kernels):
-        outcome, output = run(step, arguments.devices)
+        outcome, output = run(step, arguments.devices, arguments.limit)
         lines = output.rstrip().splitlines()
         shown = "\n".join(lines[-LINES:])
         command = " ".join(["python", *step.command[1:]])

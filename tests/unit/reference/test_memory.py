@@ -166,7 +166,8 @@ def test_vector_elements(lanes: int) -> None:
     b.store(w, build.binary("-", num(9), POS), value, check=below(build.binary("-", num(9), POS), length(w)))
     data = np.arange(12 * lanes, dtype=np.float32)
     out = np.full((10, lanes), -1, np.float32)
-    Kernel(b, [v, w], 16)(1, v=Tensor(data, offset=2), w=out)
+    offset = 2 * lanes if lanes == 3 else 2  # vectors of three are placed by their components
+    Kernel(b, [v, w], 16)(1, v=Tensor(data, offset=offset, length=10), w=out)
     rows = data.reshape(12, lanes)
     assert (out == [rows[10 - k] if k < 9 else np.zeros(lanes) for k in range(10)]).all()
 
