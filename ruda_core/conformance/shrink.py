@@ -37,7 +37,7 @@ def shorter(comparison: Comparison, difference: Difference, attempts: int = 400)
     def found(candidate: RandomKernel) -> Difference | None:
         try:
             differences = comparison.differences(candidate)
-        except RudaError:  # no kernel any more
+        except (RudaError, SyntaxError):  # no kernel any more
             return None
         return next((d for _, d in differences if _kind(d) == kind), None)
 

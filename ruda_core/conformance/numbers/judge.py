@@ -90,6 +90,7 @@ def ulps(got: Values, wanted: Values) -> Values:
         have, want = got.astype(wanted.dtype), wanted
         have, limited = (np.clip(v, -top, top) for v in (have, want))
         _, exponent = np.frexp(np.where(np.isfinite(limited), limited, 1))
+        exponent = np.where(limited == 0, _LEAST[name], exponent)
         floor = np.maximum(exponent - 1, _LEAST[name]) - _DIGITS[name] + 1
         step = np.ldexp(wanted.dtype.type(1), np.minimum(floor, _LARGEST[name] - _DIGITS[name]))
         error = (np.abs(have - limited) / step).astype(np.float64)

@@ -137,11 +137,21 @@ def _count_loop(w: Writer, nesting: int) -> None:
     if integers and w.chance(0.4):
         bounds = f"{w.choose(integers)} % 6"
     name = w.fresh("k")
-    unrolled = "% 6" not in bounds and w.chance(0.2)
-    w.line(f"for {name} in {f'ruda.unroll(range({bounds}))' if unrolled else f'range({bounds})'}:")
+    w.line(f"for {name} in range({bounds}):")
+    _counted(w, name, nesting, loop=True)
+
+
+def _unrolled_loop(w: Writer, nesting: int) -> None:
+    """Its variable is a literal: from 0, so that it fits every dtype."""
+    name = w.fresh("k")
+    w.line(f"for {name} in ruda.unroll(range({w.rng.randint(1, 3)})):")
+    _counted(w, name, DEEPEST, loop=False)
+
+
+def _counted(w: Writer, name: str, nesting: int, *, loop: bool) -> None:
     kept = list(w.counters)
     w.counters.append(name)
-    _body(w, DEEPEST if unrolled else nesting, loop=not unrolled)
+    _body(w, nesting, loop=loop)
     w.counters = kept
 
 
