@@ -24,9 +24,9 @@ What each device computes, measured over values at which machines differ: all pa
 infinities, NaN with payloads, subnormals, halves) with each other and with random bits.
 
 Integers, conversions, comparisons, `+ - * /`, `sqrt`, `fma` and rounding must equal NumPy or exact
-arithmetic to the bit, under `fp_contract=False`. So must expressions that a compiler could simplify but must not, such as
-`(x + y) - y`, `x * 0.0` and a Kahan sum. Other functions may err by at most {WIDE_BOUND:g} units in the
-last place (ULP) of f32 and f64, {NARROW_BOUND:g} of f16 and bf16.
+arithmetic to the bit, under `fp_contract=False`. So must expressions that a compiler could simplify but
+must not, such as `(x + y) - y`, `x * 0.0` and a Kahan sum ("algebra"). Other functions may err by at most
+{WIDE_BOUND:g} units in the last place (ULP) of f32 and f64, {NARROW_BOUND:g} of f16 and bf16.
 
 This page is written by `python -m ruda_core.conformance.document`; `ruda conformance --device D` measures
 one device.
@@ -60,7 +60,8 @@ def _exact(reports: Sequence[Report]) -> list[str]:
         cells = [_count(r, group, dtype) for r in reports]
         lines.append((group, dtype, *cells))
     return [
-        "Cases, and how many of them are wrong; operations that a device refuses are named after them.",
+        "The number of cases, all of them right unless it says otherwise, and the operations that a device "
+        "refuses.",
         _table(("group", "dtype", *(r.device for r in reports)), lines),
     ]
 
@@ -68,7 +69,7 @@ def _exact(reports: Sequence[Report]) -> list[str]:
 def _count(report: Report, group: str, dtype: str) -> str:
     rows = [r for r in report.rows if (r.group, r.dtype) == (group, dtype)]
     cases, wrong = sum(r.cases for r in rows), sum(r.wrong for r in rows)
-    said = f"{cases:,}: {'**' + format(wrong, ',') + ' wrong**' if wrong else 'all right'}"
+    said = f"{cases:,}, **{wrong:,} wrong**" if wrong else f"{cases:,}"
     refused = [r.operation for r in rows if r.unsupported]
     outside = sum(r.outside for r in rows)
     if outside:

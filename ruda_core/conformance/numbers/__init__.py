@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import ruda_core as ruda
 from ruda_core.conformance.numbers import floats, integers
@@ -35,9 +35,14 @@ def measure(client: ruda.ComputeClient, progress: Callable[[Row], None] = lambda
     for row in measured(client):
         progress(row)
         rows.append(row)
+    return report_of(client, rows)
+
+
+def report_of(client: ruda.ComputeClient, rows: Sequence[Row]) -> Report:
+    """Rows of a device, with what it says of itself."""
     properties = client.properties()
     name = ", ".join(part for part in (properties.name, properties.driver) if part)
     return Report(str(client.device), name, tuple(rows), client.features().to_dict())
 
 
-__all__ = ["BATTERIES", "GROUPS", "Report", "Row", "Sum", "measure", "measured", "summed"]
+__all__ = ["BATTERIES", "GROUPS", "Report", "Row", "Sum", "measure", "measured", "report_of", "summed"]

@@ -1,0 +1,1 @@
+"""The kit's tests, for pytest to collect: see `ruda_core.conformance.plugin`."""
