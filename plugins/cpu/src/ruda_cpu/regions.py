@@ -32,9 +32,7 @@ class Regions(Strips):
         self.strides, self.exits, self.torn = {}, [], []
         statements = list(walk(node.body))
         loops = [s for s in statements if isinstance(s, (ir.Loop, ir.For))]
-        # an atomic in a loop takes longer one by one out of a vector than everything else takes without
-        counting = any(isinstance(s, ir.Atomic) for loop in loops for s in walk(loop.body))
-        if loops and not counting and self.layout.extent >= 4:
+        if loops and self.layout.extent >= 4:
             self._strip_region(node)
         else:
             self._unit_region(node, statements)

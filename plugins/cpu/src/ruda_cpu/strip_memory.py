@@ -157,38 +157,46 @@ class StripMemory(Units):
         if symbol is not None:
             old = self.w.variable(self.type_of(dtype, True))
             self.w.add(f"store {self.type_of(dtype, True)} zeroinitializer, ptr {old}")
-        spilled = [
-            self._spill(f"<{WIDTH} x ptr>", pointers),
-            *(self._spill(self.ty(a), a.text) if a.wide else "" for a in args),
-        ]
 
-        def each(bits: str | None) -> None:
-            head, k, more, end = self._each_lane(bits)
-            pointer = self._lane_of(spilled[0], "ptr", k)
-            lane_args = [
-                Value(self._lane_of(where, REGISTER[a.dtype.name], k), a.dtype) if a.wide else a
-                for where, a in zip(spilled[1:], args, strict=True)
-            ]
+        def one(k: str, pointer: str, lane_args: list[Value]) -> None:
             if isinstance(s, ir.MaskedStore):
                 self.store_bytes(pointer, lane_args[0], s.mask, lane_args[1])
-            else:
-                value = self.atomic_one(s.op, pointer, dtype, lane_args, shared=s.array.space == "shared")
-                if value is not None and old is not None:
-                    t = REGISTER[dtype.name]
-                    where = self.w.ins(f"getelementptr inbounds {t}, ptr {old}, i64 {k}")
-                    self.w.add(f"store {t} {value.text}, ptr {where}")
+                return
+            value = self.atomic_one(s.op, pointer, dtype, lane_args, shared=s.array.space == "shared")
+            if value is not None and old is not None:
+                t = REGISTER[dtype.name]
+                where = self.w.ins(f"getelementptr inbounds {t}, ptr {old}, i64 {k}")
+                self.w.add(f"store {t} {value.text}, ptr {where}")
+
+        def all_lanes() -> None:
+            for k in range(WIDTH):
+                taken = [self._taken(a, k) if a.wide else a for a in args]
+                one(str(k), self.w.ins(f"extractelement <{WIDTH} x ptr> {pointers}, i64 {k}"), taken)
+
+        def some_lanes(bits: str) -> None:
+            where = self._spill(f"<{WIDTH} x ptr>", pointers)
+            spilled = [self._spill(self.ty(a), a.text) if a.wide else "" for a in args]
+            head, k, more, end = self._each_lane(bits)
+            pointer = self._lane_of(where, "ptr", k)
+            taken = [
+                Value(self._lane_of(kept, REGISTER[a.dtype.name], k), a.dtype) if a.wide else a
+                for kept, a in zip(spilled, args, strict=True)
+            ]
+            one(k, pointer, taken)
             self._next_lane(head, k, more, end)
 
         if mask is None:
-            each(None)
+            all_lanes()
         else:
             bits = self.w.ins(f"bitcast {MASK} {mask} to i{WIDTH}")
             whole, part, end = self.w.name("whole"), self.w.name("some"), self.w.name("end")
             self.w.branch(self.w.ins(f"icmp eq i{WIDTH} {bits}, -1"), whole, part)
-            for label, tested in ((whole, None), (part, bits)):  # most strips are whole: no tests there
-                self.w.place(label)
-                each(tested)
-                self.w.jump(end)
+            self.w.place(whole)  # most strips are whole: no tests there, and no loop
+            all_lanes()
+            self.w.jump(end)
+            self.w.place(part)
+            some_lanes(bits)
+            self.w.jump(end)
             self.w.place(end)
         if symbol is not None and old is not None:
             t = self.type_of(dtype, True)
@@ -209,19 +217,22 @@ class StripMemory(Units):
         p = self.w.ins(f"getelementptr inbounds {llvm_type}, ptr {where}, i64 {k}")
         return self.w.ins(f"load {llvm_type}, ptr {p}")
 
-    def _each_lane(self, bits: str | None) -> tuple[str, str, str, str]:
-        """Begin a loop over the units of the strip, those whose bit is set; leaves off inside it."""
+    def _taken(self, a: Value, k: int) -> Value:
+        """The value of one unit of the strip."""
+        return Value(self.w.ins(f"extractelement {self.ty(a)} {a.text}, i64 {k}"), a.dtype)
+
+    def _each_lane(self, bits: str) -> tuple[str, str, str, str]:
+        """Begin a loop over the units of the strip whose bit is set; leaves off inside it."""
         head, run, more, end = (self.w.name(h) for h in ("lane", "run", "more", "end"))
         start = self.w.block
         self.w.jump(head)
         self.w.place(head)
         k = "%" + self.w.name("k")
         self.w.lines.append(f"  {k} = phi i64 [ 0, %{start} ], [ {k}.next, %{more} ]")
-        if bits is not None:
-            shift = self.w.ins(f"trunc i64 {k} to i{WIDTH}")
-            bit = self.w.ins(f"lshr i{WIDTH} {bits}, {shift}")
-            self.w.branch(self.w.ins(f"trunc i{WIDTH} {bit} to i1"), run, more)
-            self.w.place(run)
+        shift = self.w.ins(f"trunc i64 {k} to i{WIDTH}")
+        bit = self.w.ins(f"lshr i{WIDTH} {bits}, {shift}")
+        self.w.branch(self.w.ins(f"trunc i{WIDTH} {bit} to i1"), run, more)
+        self.w.place(run)
         return head, k, more, end
 
     def _next_lane(self, head: str, k: str, more: str, end: str) -> None:

@@ -180,6 +180,7 @@ class Strips(StripMemory):
         state = Torn(self.w.variable(MASK), self.w.variable(MASK), None)
         self.w.add(f"store {MASK} {mask or ALL}, ptr {state.inside}")
         counter = self._wide_start(s) if isinstance(s, ir.For) else None
+        first = self._first_start(s, counter) if isinstance(s, ir.For) and counter is not None else None
         head, turn, end = self.w.name("head"), self.w.name("turn"), self.w.name("end")
         self.w.jump(head)
         self.w.place(head)
@@ -195,11 +196,17 @@ class Strips(StripMemory):
             value = counter[1]
             text = self.w.ins(f"load {self.type_of(s.symbol.type.scalar, counter[4])}, ptr {value}")
             self.bind(s.symbol, Value(text, s.symbol.type.scalar, counter[4]))
+        if isinstance(s, ir.For) and first is not None and self.frame.first is not None:
+            t = REGISTER[s.symbol.type.scalar.name]
+            made = Value(self.w.ins(f"load {t}, ptr {first}"), s.symbol.type.scalar)
+            self.frame.first.made[s.symbol] = made
         self.torn.append(state)
         self.strip_body(s.body)
         self.torn.pop()
         if counter is not None:
             self._wide_step(counter)
+            if first is not None:
+                self._advance(first, self.ty(counter[3]), counter[3])
         self.w.jump(head)
         self.w.place(end)
         self.frame.mask, self.frame.some = mask, some
@@ -213,12 +220,26 @@ class Strips(StripMemory):
         trips, start, step = self.expr(s.trips), self.expr(s.start), self.expr(s.step)
         wide = start.wide or step.wide
         if wide:
-            start, step = self.widen(start), self.widen(step)
+            start = self.widen(start)
         made = self.w.variable(REGISTER[trips.dtype.name])
         current = self.w.variable(self.ty(start))
         self.w.add(f"store {REGISTER[trips.dtype.name]} 0, ptr {made}")
         self.w.add(f"store {self.ty(start)} {start.text}, ptr {current}")
         return made, current, trips, step, wide
+
+    def _first_start(self, s: ir.For, counter: tuple[str, str, Value, Value, bool]) -> str | None:
+        """A variable for the symbol's value in the strip's first unit, where the others move evenly with it."""
+        stride = self.stride(s.start)
+        if stride is None or counter[3].wide or s.symbol in self.escaping or s.symbol.mutable:
+            return None
+        if not counter[4] or self.frame.first is None:
+            return None
+        with self.for_first():
+            start = self.expr(s.start)
+        where = self.w.variable(self.ty(start))
+        self.w.add(f"store {self.ty(start)} {start.text}, ptr {where}")
+        self.strides[s.symbol] = stride
+        return where
 
     def _wide_test(self, counter: tuple[str, str, Value, Value, bool], inside: str) -> str:
         made, _, trips, _, _ = counter
@@ -229,12 +250,16 @@ class Strips(StripMemory):
         return self.w.ins(f"and {MASK} {inside}, {more}")
 
     def _wide_step(self, counter: tuple[str, str, Value, Value, bool]) -> None:
-        made, current, trips, step, _ = counter
+        made, current, trips, step, wide = counter
+        step = self.widen(step) if wide else step
         t, u = REGISTER[trips.dtype.name], self.ty(step)
         n = self.w.ins(f"load {t}, ptr {made}")
         self.w.add(f"store {t} {self.w.ins(f'add nuw {t} {n}, 1')}, ptr {made}")
-        v = self.w.ins(f"load {u}, ptr {current}")
-        self.w.add(f"store {u} {self.w.ins(f'add {u} {v}, {step.text}')}, ptr {current}")
+        self._advance(current, u, step)
+
+    def _advance(self, where: str, t: str, step: Value) -> None:
+        v = self.w.ins(f"load {t}, ptr {where}")
+        self.w.add(f"store {t} {self.w.ins(f'add {t} {v}, {step.text}')}, ptr {where}")
 
     def _torn_block(self, s: ir.Block) -> None:
         mask, some = self.frame.mask, self.frame.some
