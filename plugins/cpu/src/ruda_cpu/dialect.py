@@ -16,6 +16,7 @@ from ruda_core.capabilities import Target
 from ruda_core.codegen.dialect import Dialect
 from ruda_core.dtypes import DType, i32
 from ruda_core.ir import nodes as ir
+from ruda_core.ir.rewrite import walk
 from ruda_cpu.expressions import Cell
 from ruda_cpu.frame import Frame, Layout
 from ruda_cpu.normal import normal, row_strides, with_dense_rows
@@ -27,6 +28,8 @@ from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
 
 JOB_WORDS = 8
 """64-bit words of a job before its bindings."""
+_SHORT = 24
+"""Statements of a loop around barriers that is worth a copy for each turn."""
 
 
 class CpuDialect(Dialect):
@@ -256,4 +259,12 @@ class Module(Regions):
         elif isinstance(stmt, ir.Block):
             self.block(stmt, child(0))
         else:
-            self.loop(stmt, child(0))
+            self.loop(stmt, child(0), self._unrolled(stmt))
+
+    def _unrolled(self, stmt: ir.Loop | ir.For) -> str:
+        """Metadata for short loops around barriers: where LLVM finds the number of turns, say of a tree's
+        halvings, each turn's loop over units then has known bounds."""
+        if not isinstance(stmt, ir.Loop) or sum(1 for _ in walk(stmt.body)) > _SHORT:
+            return ""
+        full = self.w.meta('!{!"llvm.loop.unroll.full"}')
+        return ", !llvm.loop " + self.w.meta(f"distinct !{{{{self}}, {full}}}")

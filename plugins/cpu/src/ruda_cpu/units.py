@@ -147,7 +147,7 @@ class Units(Memory):
             self.w.jump(end)
         self.w.place(end)
 
-    def loop(self, s: ir.Loop | ir.For, body: Callable[[], None]) -> None:
+    def loop(self, s: ir.Loop | ir.For, body: Callable[[], None], metadata: str = "") -> None:
         head, again, end = self.w.name("head"), self.w.name("again"), self.w.name("end")
         counter = self._start(s) if isinstance(s, ir.For) else None
         self.w.jump(head)
@@ -161,7 +161,7 @@ class Units(Memory):
         self.w.place(again)
         if counter is not None:
             self._step(counter)
-        self.w.jump(head)
+        self.w.jump(head, metadata)
         self.w.place(end)
 
     def _start(self, s: ir.For) -> tuple[ir.For, str, str, Value, Value]:
