@@ -308,10 +308,13 @@ def compilation() -> list[Row]:
     samples: dict[str, list[float]] = {"cold": [], "disk": []}
     if cpu_numba.numba is not None:
         samples["numba"] = []
-    for _ in range(PROCESSES):
-        with tempfile.TemporaryDirectory() as directory:
-            for what, kept in samples.items():
-                kept.append(in_process(what, directory))
+    with tempfile.TemporaryDirectory() as bytecode:
+        for turn in range(PROCESSES + 1):
+            with tempfile.TemporaryDirectory() as directory:
+                for what, kept in samples.items():
+                    seconds = in_process(what, directory, bytecode)
+                    if turn:  # the first one wrote Python's own bytecode, as an installation does
+                        kept.append(seconds)
     cold, disk, *peer = (statistics.median(kept) for kept in samples.values())
     rows = [limit_row("first launch, from the disk cache", disk, 5.0, **MS)]
     if peer:
@@ -321,11 +324,13 @@ def compilation() -> list[Row]:
     return rows
 
 
-def in_process(what: str, directory: str) -> float:
+def in_process(what: str, directory: str, bytecode: str) -> float:
     """`first_call` in a fresh process whose cache is in `directory`."""
+    environment = {**os.environ, "RUDA_CACHE_DIR": directory, "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, __file__, "--first", what],
-        env={**os.environ, "RUDA_CACHE_DIR": directory},
+        env=environment,
         check=True,
         stdout=subprocess.PIPE,
         text=True,
