@@ -237,7 +237,9 @@ class OpenCLRenderer(CRenderer):
         if lanes == 1:
             text = f"({cond} ? {a} : {b})"
             narrow = not isinstance(value_type, VecType) and value_type.is_integer and value_type.bits < 32
-            return f"(({self.type_name(value_type)}){text})" if narrow else text  # C promotes both sides to int
+            if narrow:  # C promotes both sides to int
+                return f"(({self.type_name(value_type)}){text})"
+            return text
         width = {8: "char", 16: "short", 32: "int", 64: "long"}[max(value_type.bits, 8)]
         return f"select({b}, {a}, convert_{width}{lanes}({cond}))"
 
