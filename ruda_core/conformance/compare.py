@@ -22,6 +22,8 @@ _HEAD = (
     "from ruda_core import Array, Vec, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64\n\n\n"
 )
 
+_LINES = 10
+"""Lines of an error that are kept."""
 _numbers = itertools.count()
 
 Results = dict[str, np.ndarray[Any, Any]]
@@ -75,7 +77,8 @@ class Comparison:
         try:
             got = _run(kernel, client, made, host)
         except ruda.RudaError as error:
-            return f"{type(error).__name__}: {error}"
+            said = str(error).splitlines()[:_LINES]  # a compiler's log may have the whole source under it
+            return "\n".join([f"{type(error).__name__}: {said[0] if said else ''}", *said[1:]])
         return _first_difference(expected, got)
 
     def _load(self, made: RandomKernel) -> Any:

@@ -53,11 +53,12 @@ def _shorter(text: str) -> Iterator[str]:
     """Texts with one thing less: a statement with its block, then an operation's parentheses."""
     lines = text.splitlines()
     for start in range(len(lines) - 1, -1, -1):
-        if lines[start].startswith("def kernel") or not lines[start].strip():
+        helper = lines[start].startswith("@ruda.func")
+        if not (helper or lines[start].startswith(" ")):
             continue
-        stop = _end_of_block(lines, start)
+        stop = _end_of_block(lines, start + helper)
         yield "\n".join([*lines[:start], *lines[stop:]]).strip() + "\n"
-        if stop - start > 1:  # the block without its heading
+        if stop - start > 1 and not helper:  # the block without its heading
             body = [line.removeprefix("    ") for line in lines[start + 1 : stop]]
             yield "\n".join([*lines[:start], *body, *lines[stop:]]) + "\n"
     for start, stop in _operations(text):

@@ -33,6 +33,8 @@ def statement(w: Writer, nesting: int) -> None:
         _branch,
         _branch,
         _count_loop,
+        _count_loop,
+        _unrolled_loop,
         _while_loop,
         _scratch,
         _vector,
