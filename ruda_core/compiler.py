@@ -47,7 +47,7 @@ from ruda_core.passes.faults import FAULTS, faults
 from ruda_core.passes.fences import fences
 from ruda_core.passes.flatten import flatten
 from ruda_core.passes.floats import floats
-from ruda_core.passes.fold import fold
+from ruda_core.passes.fold import fold, fold_legal
 from ruda_core.passes.integers import integers
 from ruda_core.passes.math import math as math_functions
 from ruda_core.passes.narrow import narrow
@@ -84,7 +84,7 @@ LEGALISE: tuple[Anywhere | ForTarget, ...] = (
     exits,
     checks,
     fences,
-    fold,
+    fold_legal,
     dead_code,
 )
 """What gives a target with a language of its own only what it has; each docstring says why it stands here."""

@@ -1,8 +1,9 @@
 """Float results hidden from compilers that would do algebra with them.
 
 Where the target's compiler reassociates, every result of float `+ - * /` is fenced, unless the kernel
-gives leave by `fp_fast`; and so are the operands that such compilers simplify single operations by: zeros
-and subnormals as constants, and the right side of `a - a` and `a / a`. Where it may only contract, and the kernel forbids that but the target has no
+gives leave by `fp_fast`; and so are square roots, and the operands that such compilers simplify single operations by: zeros and
+subnormals as constants, converted bools, and the right side of `-` and `/`, which may turn out to be the
+same value as the left. Where it may only contract, and the kernel forbids that but the target has no
 control for it, products are fenced.
 
 Runs after every pass that makes float arithmetic; only `dead_code` follows.
@@ -39,6 +40,8 @@ class _Fences(Rewriter):
             if self.operands:
                 expr = _without_algebra(expr)
             return ir.Fence(expr.type, expr.span, expr)
+        if self.operands and isinstance(expr, ir.Math) and expr.fn == "sqrt":
+            return ir.Fence(expr.type, expr.span, expr)
         if isinstance(expr, ir.Fence) and isinstance(expr.a, ir.Fence):
             return expr.a
         return expr
@@ -47,7 +50,8 @@ class _Fences(Rewriter):
 def _without_algebra(expr: ir.Binary) -> ir.Binary:
     """The operation with those operands fenced that a compiler would simplify it by."""
     a = _fenced(expr.a) if _invites(expr.a) else expr.a
-    b = _fenced(expr.b) if _invites(expr.b) or (expr.op in "-/" and _same(expr.a, expr.b)) else expr.b
+    alike = expr.op in "-/" and not isinstance(expr.b, (ir.Const, ir.Param))
+    b = _fenced(expr.b) if alike or _invites(expr.b) else expr.b
     return expr if a is expr.a and b is expr.b else replace(expr, a=a, b=b)
 
 
@@ -56,18 +60,10 @@ def _fenced(expr: ir.Expr) -> ir.Expr:
 
 
 def _invites(expr: ir.Expr) -> bool:
-    """A constant that is zero or subnormal in f32."""
+    """A constant that is zero or subnormal in f32, or a bool as a number."""
+    if isinstance(expr, ir.Cast):
+        return expr.a.type.kind == "bool"
     return isinstance(expr, ir.Const) and abs(expr.value) < _SMALLEST_NORMAL
-
-
-def _same(a: ir.Expr, b: ir.Expr) -> bool:
-    if isinstance(a, ir.Fence):
-        a = a.a
-    if isinstance(b, ir.Fence):
-        b = b.a
-    if isinstance(a, ir.Ref) and isinstance(b, ir.Ref):
-        return a.symbol is b.symbol
-    return isinstance(a, ir.Param) and isinstance(b, ir.Param) and a.name == b.name
 
 
 _SMALLEST_NORMAL = 2.0**-126

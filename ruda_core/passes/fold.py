@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import cast
 
+from ruda_core.capabilities import Target
 from ruda_core.dtypes import DType, VecType, bool_
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.build import const, zero
@@ -22,19 +23,26 @@ def fold(function: ir.Function) -> ir.Function:
     return _Folder().run(function)
 
 
+def fold_legal(function: ir.Function, target: Target) -> ir.Function:
+    """The same after legalisation: no constant comes up that the target cannot write."""
+    return _Folder(nonfinite=target.supports("nonfinite")).run(function)
+
+
 def fold_expr(expr: ir.Expr) -> ir.Expr:
     """One expression, folded bottom-up."""
     return map_expr(expr, fold_node)
 
 
 class _Folder(Rewriter):
-    def __init__(self) -> None:
+    def __init__(self, *, nonfinite: bool = True) -> None:
         self.known: dict[ir.Symbol, ir.Expr] = {}
+        self.nonfinite = nonfinite
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Ref):
             return self.known.get(expr.symbol, expr)
-        return fold_node(expr)
+        folded = fold_node(expr)
+        return folded if self.nonfinite or _writable(folded) else expr
 
     def stmt(self, stmt: ir.Stmt) -> None:
         match stmt:
@@ -70,6 +78,11 @@ def fold_node(e: ir.Expr) -> ir.Expr:
             folded = _constant(e)
             return _algebra(e) if folded is None else folded
     return e
+
+
+def _writable(expr: ir.Expr) -> bool:
+    """No infinity or NaN as a constant."""
+    return not (isinstance(expr, ir.Const) and expr.type.is_float and not math.isfinite(expr.value))
 
 
 def _components(e: ir.Expr, lanes: int) -> tuple[Value, ...] | None:

@@ -58,7 +58,7 @@ def _fused_f64(a: Any, b: Any, c: Any) -> Any:
     high, lost = _two_sum(c, low)
     total, more = _two_sum(product, high)
     result = np.asarray(total + _odd_sum(lost, more))
-    plain = a * b + c
+    plain = np.where(np.isfinite(a) & np.isfinite(b) & ~np.isfinite(c), c, a * b + c)
     finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
     simple = ~finite | (a == 0) | (b == 0)  # nothing is lost, or nothing can be
     result = np.where(simple, plain, result)

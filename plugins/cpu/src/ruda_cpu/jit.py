@@ -39,6 +39,9 @@ class Machine:
     """The compiler for the processor that this process runs on; used from any thread."""
 
     def __init__(self) -> None:
+        # LLVM 22.1's vectorised epilogues compute wrong results in some loops of selects (bf16 arctan2's last
+        # elements); the option holds for the whole process, as LLVM's options do.
+        llvm.set_option("ruda", "-enable-epilogue-vectorization=false")
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._lock = threading.Lock()

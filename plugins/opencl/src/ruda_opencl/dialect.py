@@ -30,7 +30,6 @@ FUNCTIONS: dict[str, str] = {
     },
     **{f"{name}:{kind}": f"{name}({{0}})" for name in ("popcount", "clz") for kind in ("int", "uint")},
     "fma:float": "fma({0}, {1}, {2})",
-    "abs:int": "as_{type}(abs({0}))",
     "abs:uint": "{0}",
     "mulhi:uint": "mul_hi({0}, {1})",
 }
