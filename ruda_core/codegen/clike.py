@@ -106,7 +106,7 @@ class CLikeRenderer:
         """Hook: one component."""
         raise NotImplementedError
 
-    def fence(self, value_type: ValueType, text: str) -> str:
+    def fence(self, value_type: ValueType, text: str, *, firm: bool = False) -> str:
         """Hook: hide a value from the compiler's algebra. Only for targets that reassociate."""
         self.refuse(f"a fence of {value_type!r}")
 
@@ -322,7 +322,7 @@ class CLikeRenderer:
         return self.component(e.a.type, self.expr(e.a), e.index)
 
     def expr_Fence(self, e: ir.Fence) -> str:
-        return self.fence(e.type, self.expr(e.a))
+        return self.fence(e.type, self.expr(e.a), firm=e.firm)
 
     # Statements -----------------------------------------------------------------------------------
 

@@ -245,9 +245,11 @@ class Component(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fence(Expr):
-    """The value of `a`, through which no compiler does algebra."""
+    """The value of `a`, through which no compiler does algebra. A `firm` one is also never taken for
+    an ordinary one of the same value."""
 
     a: Expr
+    firm: bool = False
 
 
 # Statements -------------------------------------------------------------------------------------

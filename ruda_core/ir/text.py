@@ -71,7 +71,7 @@ class _Printer:
             case ir.Component():
                 return f"{self.expr(e.a)}.{e.index}"
             case ir.Fence():
-                return f"fence({self.expr(e.a)})"
+                return f"{'firm ' if e.firm else ''}fence({self.expr(e.a)})"
         raise TypeError(f"no printed form for {type(e).__name__}")
 
     def exprs(self, args: Iterable[ir.Expr]) -> str:

@@ -51,12 +51,18 @@ def _without_algebra(expr: ir.Binary) -> ir.Binary:
     """The operation with those operands fenced that a compiler would simplify it by."""
     a = _fenced(expr.a) if _invites(expr.a) else expr.a
     alike = expr.op in "-/" and not isinstance(expr.b, (ir.Const, ir.Param))
-    b = _fenced(expr.b) if alike or _invites(expr.b) else expr.b
+    b = _firmly(expr.b) if alike else _fenced(expr.b) if _invites(expr.b) else expr.b
     return expr if a is expr.a and b is expr.b else replace(expr, a=a, b=b)
 
 
 def _fenced(expr: ir.Expr) -> ir.Expr:
     return ir.Fence(expr.type, expr.span, expr)
+
+
+def _firmly(expr: ir.Expr) -> ir.Expr:
+    if isinstance(expr, ir.Fence):
+        return expr if expr.firm else replace(expr, firm=True)
+    return ir.Fence(expr.type, expr.span, expr, firm=True)
 
 
 def _invites(expr: ir.Expr) -> bool:

@@ -31,6 +31,11 @@ class Code:
     """Keeps the code mapped."""
 
 
+_OPTION = "-enable-epilogue-vectorization=false"
+"""LLVM 22.1's vectorised epilogues compute wrong results in some loops of selects (the last elements of a
+bf16 arctan2). The option holds for the whole process, as LLVM's options do."""
+
+
 class Refused(Exception):
     """LLVM's own message about text that it does not take."""
 
@@ -39,9 +44,7 @@ class Machine:
     """The compiler for the processor that this process runs on; used from any thread."""
 
     def __init__(self) -> None:
-        # LLVM 22.1's vectorised epilogues compute wrong results in some loops of selects (bf16 arctan2's last
-        # elements); the option holds for the whole process, as LLVM's options do.
-        llvm.set_option("ruda", "-enable-epilogue-vectorization=false")
+        llvm.set_option("ruda", _OPTION)
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._lock = threading.Lock()
@@ -61,7 +64,9 @@ class Machine:
     @property
     def version(self) -> str:
         """LLVM's and llvmlite's."""
-        return f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}, llvmlite {llvmlite.__version__}"
+        return (
+            f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}, llvmlite {llvmlite.__version__}, {_OPTION}"
+        )
 
     @cached_property
     def fingerprint(self) -> str:

@@ -279,7 +279,7 @@ class WGSLRenderer(CLikeRenderer):
     def component(self, vector: VecType, text: str, index: int) -> str:
         return f"{text}.{'xyzw'[index]}"
 
-    def fence(self, value_type: ValueType, text: str) -> str:
+    def fence(self, value_type: ValueType, text: str, *, firm: bool = False) -> str:
         """Through bits that change by a zero which only the host knows."""
         word = u64 if value_type.bits == 64 else u32
         slot = next((s for s in self.layout.slots if s.kind == "zero"), None)
@@ -290,7 +290,9 @@ class WGSLRenderer(CLikeRenderer):
         if isinstance(value_type, VecType):
             bits = vec(word, value_type.lanes)
             zero = self.vector(bits, [zero])
-        return self.bitcast(value_type, bits, f"({self.bitcast(bits, value_type, text)} ^ {zero})")
+        return self.bitcast(
+            value_type, bits, f"({self.bitcast(bits, value_type, text)} {'|' if firm else '^'} {zero})"
+        )
 
     def negation(self, value_type: ValueType, a: str) -> str:
         return (
