@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from ruda_core.settings import Settings as Settings
     from ruda_core.settings import configure as configure
     from ruda_core.settings import settings as settings
+    from ruda_core.source_kernel import SourceKernel as SourceKernel
     from ruda_core.tensor import ArrayArg as ArrayArg
     from ruda_core.tensor import CopyDescriptor as CopyDescriptor
     from ruda_core.tensor import RudaTensor as RudaTensor
@@ -118,6 +119,7 @@ _LAZY: dict[str, str] = {
         ("ruda_core.registry", "backends client devices runtime"),
         ("ruda_core.runtime", "Runtime"),
         ("ruda_core.server", "ComputeServer Future StreamId stream"),
+        ("ruda_core.source_kernel", "SourceKernel"),
         ("ruda_core.settings", "BoundsCheckMode Settings configure settings"),
         ("ruda_core.tensor", "ArrayArg CopyDescriptor RudaTensor TensorArg TensorLayout"),
         ("ruda_core.tune", "autotune"),
@@ -208,6 +210,7 @@ __all__ = [
     "ServerNotRegistered",
     "ServerUnhealthy",
     "Settings",
+    "SourceKernel",
     "StreamId",
     "Tensor",
     "TensorArg",
