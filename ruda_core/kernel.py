@@ -10,13 +10,12 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, get_args, overload
 
-from ruda_core.artifact import KernelSource, Mode, RudaDim, VariantFacts
+from ruda_core.artifact import Mode, RudaDim, VariantFacts
+from ruda_core.compiled import CompiledKernel, Variants, compiler_of, server_of
 from ruda_core.errors import KernelSyntaxError, LaunchArgumentError, RudaError
 from ruda_core.frontend.captures import Capture, capture_key
 from ruda_core.frontend.functions import Func
@@ -27,7 +26,6 @@ from ruda_core.launcher import (
     LaunchPlan,
     PreparedLaunch,
     build_launcher,
-    enqueue_bindings,
     prepare_launch,
 )
 from ruda_core.settings import BoundsCheckMode, in_use
@@ -35,7 +33,7 @@ from ruda_core.specialise import Specialisation, Specialiser
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
-    from ruda_core.compiler import Compiler, KernelSpec
+    from ruda_core.compiler import Compiler
     from ruda_core.frontend import Lowered
 
 _UNCHECKED_MODES: dict[BoundsCheckMode, Mode] = {
@@ -44,111 +42,7 @@ _UNCHECKED_MODES: dict[BoundsCheckMode, Mode] = {
     BoundsCheckMode.VALIDATE: "validate",
 }
 
-_compilers: weakref.WeakKeyDictionary[Any, Compiler] = weakref.WeakKeyDictionary()
 _lock = threading.RLock()
-
-
-def compiler_of(client: ComputeClient) -> Compiler:
-    """The compiler for the device of a client; one for each server."""
-    server = server_of(client)
-    compiler = _compilers.get(server)
-    if compiler is None:
-        runtime = client.runtime
-        made = runtime.Compiler(runtime.dialect, server.target, backend=runtime.name)
-        compiler = _compilers.setdefault(server, made)
-    return compiler
-
-
-def server_of(client: ComputeClient) -> Any:
-    """The server of a client. Raises LaunchArgumentError for what is none."""
-    try:
-        return client.server
-    except AttributeError:
-        raise LaunchArgumentError(
-            f"a launch takes a client first, ruda.client() or ruda.client('cuda:0'), got {client!r}"
-        ) from None
-
-
-@dataclass(frozen=True)
-class CompiledKernel:
-    """One specialisation of a kernel, compiled for one device or dialect."""
-
-    plan: LaunchPlan
-    kernel_source: KernelSource
-    _launchers: weakref.WeakKeyDictionary[Any, Launcher] = field(
-        default_factory=weakref.WeakKeyDictionary, repr=False, compare=False
-    )
-
-    def enqueue(self, client: ComputeClient, count: Any, bindings: Sequence[Any]) -> None:
-        """Launch with handles, `ArrayArg`s, `TensorArg`s and scalars in parameter order."""
-        launcher = self._launchers.get(client.server)
-        if launcher is None:
-            if compiler_of(client).dialect_name != self.dialect:
-                raise LaunchArgumentError(
-                    f"{self.plan.location} was compiled to {self.dialect}, which {client.device} does not run: "
-                    f"compile it with a client of that device"
-                )
-            launcher = self._launchers[client.server] = build_launcher(client.server, self.plan)
-        enqueue_bindings(launcher, client, count, bindings)
-
-    @property
-    def source(self) -> str:
-        """The text in the target's language; empty for a backend that runs the IR itself."""
-        return self.kernel_source.text
-
-    @property
-    def ir(self) -> str:
-        """The typed function that was rendered, readable."""
-        from ruda_core.ir.text import show
-
-        return show(self.kernel_source.program)
-
-    @property
-    def dialect(self) -> str:
-        """The name of the target's language."""
-        return self.kernel_source.dialect
-
-    @property
-    def resources(self) -> Mapping[str, int]:
-        """What a launch takes: units of a workgroup, shared memory and parameters in bytes, bindings."""
-        x, y, z = self.kernel_source.dim
-        return {
-            "units_per_workgroup": x * y * z,
-            "shared_memory": self.kernel_source.shared_memory,
-            "parameter_bytes": self.kernel_source.layout.nbytes,
-            "bindings": len(self.kernel_source.bindings),
-        }
-
-    @property
-    def mode(self) -> Mode:
-        """How it treats an access out of bounds."""
-        return self.kernel_source.mode
-
-
-class _Variants:
-    """The sources of one specialisation, by what a launch's arguments let the compiler assume."""
-
-    def __init__(self, compiler: Compiler, spec: KernelSpec, lowered: Lowered) -> None:
-        self._compiler = compiler
-        self._spec = spec
-        self._lowered = {False: lowered}
-        self._sources: dict[VariantFacts, KernelSource] = {}
-        self._lock = threading.Lock()
-
-    def __call__(self, facts: VariantFacts) -> KernelSource:
-        source = self._sources.get(facts)
-        if source is None:
-            with self._lock:
-                source = self._sources.get(facts)
-                if source is None:
-                    source = self._sources[facts] = self._compile(facts)
-        return source
-
-    def _compile(self, facts: VariantFacts) -> KernelSource:
-        lowered = self._lowered.get(facts.index64)
-        if lowered is None:
-            lowered = self._lowered[facts.index64] = self._compiler.lower(self._spec, index64=facts.index64)
-        return self._compiler.compile(self._spec, lowered, facts)
 
 
 class Kernel:
@@ -321,7 +215,7 @@ class Kernel:
             params=lowered.function.params,
             dim=dim,
             mode=mode,
-            variant=_Variants(compiler, spec, lowered),
+            variant=Variants(compiler, spec, lowered),
         )
         return lowered, plan
 
