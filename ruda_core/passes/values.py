@@ -193,6 +193,8 @@ def _sign(dtype: DType, a: Value) -> Value:
 
 
 def _fma(dtype: DType, a: float, b: float, c: float) -> float:
+    if math.isfinite(a) and math.isfinite(b) and not math.isfinite(c):
+        return c  # also where the rounded product would be infinite
     if not all(map(math.isfinite, (a, b, c))):
         with np.errstate(all="ignore"):
             return float(np.float64(a) * np.float64(b) + np.float64(c))

@@ -53,7 +53,8 @@ def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _fused_f64(a: Any, b: Any, c: Any) -> Any:
-    a, b, c = np.broadcast_arrays(a, b, c)
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b), np.shape(c))
+    a, b, c = (np.atleast_1d(x) for x in np.broadcast_arrays(a, b, c))
     product, low = _two_product(a, b)
     high, lost = _two_sum(c, low)
     total, more = _two_sum(product, high)
@@ -64,7 +65,7 @@ def _fused_f64(a: Any, b: Any, c: Any) -> Any:
     result = np.where(simple, plain, result)
     for at in zip(*np.nonzero(~simple & ~_safe(a, b, c)), strict=True):
         result[at] = _exact(float(a[at]), float(b[at]), float(c[at]))
-    return result[()]
+    return result.reshape(shape)[()]
 
 
 def _exact(a: float, b: float, c: float) -> float:
