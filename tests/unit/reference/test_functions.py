@@ -112,6 +112,8 @@ def test_fma_rounds_once(dtype: DType) -> None:
 
 
 def _fused(dtype: DType, a: float, b: float, c: float) -> float:
+    if math.isfinite(a) and math.isfinite(b) and not math.isfinite(c):
+        return c
     if not all(map(math.isfinite, (a, b, c))) or a == 0 or b == 0:
         with np.errstate(all="ignore"):
             return float(np.float64(a) * np.float64(b) + np.float64(c))
