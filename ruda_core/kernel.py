@@ -91,7 +91,7 @@ class Kernel:
 
     def launch(self, client: ComputeClient, count: Any, dim: Any, /, *args: Any, **kwargs: Any) -> None:
         """Run `count` workgroups of `dim` units, every access checked: reads out of bounds give zero,
-        writes are dropped. Returns at once; see `docs/` for where a later failure surfaces."""
+        writes are dropped. Returns at once; `docs/guide.md` says where a later failure surfaces."""
         if self._plain:
             try:
                 launch = self._checked[client.server, dim]
@@ -321,7 +321,7 @@ def kernel(
     fp_exact: bool = False,
     fp_fast: bool = False,
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
-    """Make a kernel of a Python function; see the page on the kernel language for what it may say.
+    """Make a kernel of a Python function; the README and `examples/` show what it may say.
 
     `fp_contract=False` keeps `a*b + c` from becoming one fused operation; `fp_exact` insists on
     correctly rounded division and square root; `fp_fast` lets the target's compiler do algebra.
