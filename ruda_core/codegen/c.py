@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from ruda_core.artifact import ParameterLayout
-from ruda_core.codegen.clike import OPERATORS, CLikeRenderer
+from ruda_core.codegen.clike import CLikeRenderer
+from ruda_core.codegen.spelling import OPERATORS
 from ruda_core.codegen.writer import bare
 from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, f32, f64, u32, u64
 from ruda_core.ir import nodes as ir
