@@ -17,8 +17,10 @@ from ruda_core.reference.affine import affine
 
 Triple = tuple[int, int, int]
 
-LANES = 1 << 16
-"""Lanes of one chunk, about: the working set stays in a processor's cache."""
+LANE_BYTES = 1 << 17
+"""Bytes that one value of a chunk takes, about: the working set stays in a processor's cache, and the C
+library's allocator keeps such blocks. It gives larger ones back to the system each time, which costs
+four times the arithmetic."""
 _KEPT = 1 << 14
 """A launch of at most this many units keeps its only chunk, positions included, for the next one."""
 
@@ -29,7 +31,9 @@ _UINT32 = np.dtype(np.uint32)
 class Geometry:
     """One launch: `dim` units in each of `count` workgroups (x, y, z)."""
 
-    def __init__(self, dim: Triple, count: Triple, index: np.dtype[Any]) -> None:
+    def __init__(self, dim: Triple, count: Triple, index: np.dtype[Any], width: int = 4) -> None:
+        """`width`: bytes of the kernel's widest value."""
+        self.lanes = max(1, LANE_BYTES // width)
         self.dim = dim
         self.count = count
         self.index = index
@@ -46,7 +50,7 @@ class Geometry:
         if self._only is not None:
             yield self._only
             return
-        room = max(1, LANES // self.units)
+        room = max(1, self.lanes // self.units)
         sizes: list[int] = []
         for n in self.count:
             sizes.append(max(1, min(n, room)))

@@ -68,12 +68,12 @@ class Page:
 
     def __init__(self, data: np.ndarray[Any, Any]) -> None:
         self.bytes = data
-        self._parts: dict[tuple[ValueType, int, int], Memory] = {}
+        self._parts: dict[tuple[str, int, int], Memory] = {}
 
     def part(self, element: ValueType, offset: int, length: int) -> Memory:
         """`length` elements from element `offset` (vectors of three: from scalar `offset`, since no
         alignment makes them whole); -1: as many whole ones as there are."""
-        key = (element, offset, length)
+        key = (element.name, offset, length)  # a name's hash is kept, a dtype's is computed
         found = self._parts.get(key)
         if found is None:
             if len(self._parts) >= _KEPT:

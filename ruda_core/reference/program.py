@@ -14,6 +14,7 @@ from ruda_core.driver import LaunchFunction, Report
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType
 from ruda_core.errors import BackendCompileError, ServerError
 from ruda_core.ir import nodes as ir
+from ruda_core.ir.rewrite import expressions, walk
 from ruda_core.passes.faults import FAULTS
 from ruda_core.reference.conversions import conversion
 from ruda_core.reference.expressions import SlotUse
@@ -51,6 +52,7 @@ class Program:
         self.kernel = generated.run
         self.plans = tuple(self._plan(array) for array in generated.arrays)
         self.read = self._reader(generated.slots)
+        self.width = _widest(function)
         self._geometries: dict[Triple, Geometry] = {}
 
     def _find(self, kind: str, name: str, axis: int = 0) -> int | None:
@@ -114,7 +116,7 @@ class Program:
         if found is None:
             if len(self._geometries) >= _GEOMETRIES:
                 self._geometries.clear()
-            found = Geometry(self.function.dim, count, self.function.index.numpy)
+            found = Geometry(self.function.dim, count, self.function.index.numpy, self.width)
             self._geometries[count] = found
         return found
 
@@ -157,3 +159,9 @@ class Program:
         failure = ServerError(f"{self.source.location} failed on the reference backend: {error!r}")
         failure.__cause__ = error
         return failure
+
+
+def _widest(function: ir.Function) -> int:
+    """Bytes of the widest value that the function computes."""
+    found = (e.type.itemsize for s in walk(function.body) for e in expressions(s))
+    return max(found, default=4)
