@@ -41,14 +41,15 @@ class Geometry:
         group_axes = [("group", a) for a in (2, 1, 0) if count[a] > 1] or [("group", 0)]
         self.unit_axes = [("unit", a) for a in (2, 1, 0) if dim[a] > 1]
         self.axes = (*group_axes, *self.unit_axes)
-        self._only: Chunk | None = None
+        self.kept: tuple[Chunk, ...] = ()
+        """The only chunk of a small launch; empty: ask `chunks`."""
         if math.prod(count) * self.units <= _KEPT:
-            self._only = Chunk(self, (0, 0, 0), count)
+            self.kept = (Chunk(self, (0, 0, 0), count),)
 
     def chunks(self) -> Iterator[Chunk]:
         """All workgroups once, in order."""
-        if self._only is not None:
-            yield self._only
+        if self.kept:
+            yield from self.kept
             return
         room = max(1, self.lanes // self.units)
         sizes: list[int] = []

@@ -126,12 +126,17 @@ class Program:
         plans, kernel, read, geometry = self.plans, self.kernel, self.read, self.geometry
         spread = self.source.spread
         logical = [self._find("count", "", axis) for axis in range(3)]
-        located = any(p.offset is not None or p.length is not None for p in plans)
+        last: tuple[bytes, tuple[Any, ...], tuple[Any, ...]] = (b"", (), ())
+        # The parameters of the last launch, as numbers and as NumPy scalars: launches in a loop often repeat them.
 
         def launch(stream: int, x: int, y: int, z: int, *rest: Any) -> None:
+            nonlocal last
             words = rest[-1]
             try:
-                numbers = unpack(words) if located or spread else ()
+                seen, numbers, values = last
+                if words != seen or not values:
+                    numbers, values = unpack(words), read(words)
+                    last = (words, numbers, values)
                 count = (x, y, z)
                 if spread:
                     a, b, c = (1 if at is None else numbers[at] for at in logical)
@@ -147,8 +152,8 @@ class Program:
                     for p in plans
                 ]
                 with np.errstate(all="ignore"):
-                    values = read(words)
-                    for chunk in geometry(count).chunks():
+                    shape = geometry(count)
+                    for chunk in shape.kept or shape.chunks():
                         kernel(chunk, values, *memories)
             except Exception as error:
                 report(stream, self._failure(error))
