@@ -162,10 +162,13 @@ class DriverContract:
             storage = driver.allocate(256)
             launch(0, 1, 1, 1, storage, words_of(legal))
             driver.completion(queue).wait()
-            begin = driver.timestamp(queue)
-            launch(0, 1, 1, 1, storage, words_of(legal))
-            end = driver.timestamp(queue)
-            spans.append(end.ticks() - begin.ticks())
+            found = []
+            for _ in range(9):  # the shortest: the machine may stop for something else in any of them
+                begin = driver.timestamp(queue)
+                launch(0, 1, 1, 1, storage, words_of(legal))
+                end = driver.timestamp(queue)
+                found.append(end.ticks() - begin.ticks())
+            spans.append(min(found))
         assert 0 <= spans[0] < spans[1]
         assert spans[1] * driver.properties.timestamp_period_ns > 5_000  # 20,000 dependent steps
 

@@ -10,6 +10,7 @@ import wgpu
 
 from ruda_core.driver import Report
 from ruda_wgpu.failures import translated
+from ruda_wgpu.passes import dispatch, dynamic_offsets, native, set_bind_group, set_pipeline
 from ruda_wgpu.transfers import Mapped, Staging
 
 LAUNCHES = 128
@@ -41,8 +42,12 @@ class Queue:
     The server holds the queue's lock around every call; `lock` is for timestamps, which are read outside it.
     """
 
-    def __init__(self, device: wgpu.GPUDevice, uniforms: Any, staging: Staging, report: Report) -> None:
+    def __init__(
+        self, device: wgpu.GPUDevice, uniforms: Any, alignment: int, staging: Staging, report: Report
+    ) -> None:
+        """`alignment` is that of a parameter block in `uniforms`, in bytes."""
         self.device = device
+        self.offsets = dynamic_offsets(alignment, BLOCK)
         self.items: list[Launch | Action] = []
         self.parameter_bytes = 0
         self.number = 0
@@ -93,7 +98,7 @@ class Queue:
         if words:
             self.device.queue.write_buffer(self.uniforms, 0, words)
         encoder = self.device.create_command_encoder()
-        compute, current, offset = None, None, 0
+        compute, to, current, offset, offsets = None, None, None, 0, self.offsets
         for item in items:
             if type(item) is not Launch:
                 if compute is not None:
@@ -103,13 +108,13 @@ class Queue:
                 continue
             if compute is None:
                 compute, current = encoder.begin_compute_pass(), None
-                bind, dispatch = compute.set_bind_group, compute.dispatch_workgroups
+                to = native(compute)
             pipeline, group, x, y, z, block, _, _ = item
             if pipeline is not current:
                 current = pipeline
-                compute.set_pipeline(pipeline)
-            bind(0, group, [offset])
-            dispatch(x, y, z)
+                set_pipeline(to, native(pipeline))
+            set_bind_group(to, 0, native(group), 1, offsets[offset])
+            dispatch(to, x, y, z)
             offset += len(block)
         if compute is not None:
             compute.end()

@@ -11,10 +11,11 @@ from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device
 from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Report
 from ruda_core.errors import BackendCompileError
-from ruda_wgpu.batch import BLOCK, LAUNCHES, Launch, Queue
+from ruda_wgpu.batch import BLOCK, Queue
 from ruda_wgpu.device import can_map_storage, has_clock, open_adapter, properties_of, target_of
 from ruda_wgpu.failures import is_out_of_memory, translated, wrapped
 from ruda_wgpu.floats import tried
+from ruda_wgpu.launching import launch_maker
 from ruda_wgpu.shaders import shader_module
 from ruda_wgpu.timing import Clock, Reading
 from ruda_wgpu.transfers import Staging
@@ -22,7 +23,7 @@ from ruda_wgpu.transfers import Staging
 _IN_PLACE = 1 << 18
 """Bytes from which mapping storage beats a copy through staging memory."""
 _STAGED = 1 << 20
-"""Bytes from which a write goes through a mapped buffer instead of the library's own staging."""
+"""Bytes from which a write maps storage, where it can, instead of going through the library's staging."""
 _USES = wgpu.BufferUsage
 
 
@@ -80,7 +81,7 @@ class WgpuDriver(Driver):
         storage.destroy()
 
     def open_queue(self, report: Report) -> Queue:
-        return Queue(self._device, self._uniforms, self._staging, report)
+        return Queue(self._device, self._uniforms, self._align, self._staging, report)
 
     def flush(self, queue: Queue) -> None:
         queue.submit()
@@ -101,22 +102,13 @@ class WgpuDriver(Driver):
         with wrapped("a write"):
             if offset % 4 or nbytes % 4:
                 self._write_odd(queue, storage, offset, data)
-            elif nbytes < _STAGED:
-                self._device.queue.write_buffer(storage, offset, data)
-            elif self._in_place and offset % 8 == 0:
+            elif self._in_place and nbytes >= _STAGED and offset % 8 == 0:
                 queue.submit()
                 storage.map_async("WRITE", offset, nbytes).sync_wait()
                 _fill(storage, offset, data)
                 storage.unmap()
             else:
-                source = self._device.create_buffer(
-                    size=nbytes, usage=_USES.COPY_SRC, mapped_at_creation=True
-                )
-                _fill(source, 0, data)
-                source.unmap()
-                queue.record(
-                    lambda encoder: encoder.copy_buffer_to_buffer(source, 0, storage, offset, nbytes)
-                )
+                self._device.queue.write_buffer(storage, offset, data)
 
     def _write_odd(self, queue: Queue, storage: wgpu.GPUBuffer, offset: int, data: memoryview) -> None:
         """Transfers move whole words, so the words at both ends keep what they have beside the data."""
@@ -187,26 +179,20 @@ class WgpuDriver(Driver):
         return layout
 
     def launcher(self, program: Program, queue: Queue) -> LaunchFunction:
-        source, pipeline, groups = program.source, program.pipeline, self._groups
-        site, items, lay = source.location, queue.items, program.layout
-        size = max(16, source.layout.nbytes)
-        block = -(-size // self._align) * self._align
-        padding = bytes(block - source.layout.nbytes)
+        source, layout, groups = program.source, program.layout, self._groups
+        nbytes = source.layout.nbytes
+        size = max(16, nbytes)
+        step = -(-size // self._align) * self._align
 
-        def launch(stream: int, x: int, y: int, z: int, *rest: Any) -> None:
-            *_, words = rest
-            key = (*rest[:-1], size)
+        def group_of(*buffers: Any) -> Any:
+            key = (*buffers, size)
             group = groups.get(key)
             if group is None:
-                group = groups[key] = self._group(lay, key)
-            if queue.parameter_bytes + block > BLOCK:
-                queue.submit()
-            queue.parameter_bytes += block
-            items.append(Launch(pipeline, group, x, y, z, words + padding, stream, site))
-            if len(items) >= LAUNCHES:
-                queue.submit()
+                group = groups[key] = self._group(layout, key)
+            return group
 
-        return launch
+        make = launch_maker(len(source.bindings))
+        return make(queue, program.pipeline, group_of, nbytes, step, source.location)
 
     def _group(self, layout: Any, key: tuple[Any, ...]) -> Any:
         """The bind group of these buffers and a parameter block of the size that ends the key."""
