@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ruda_core.errors import KernelTypeError
+from ruda_core.source_text import running
+
 Kind = Literal["bool", "int", "uint", "float"]
 
 
@@ -139,10 +142,21 @@ VECTOR_LANES = (2, 3, 4, 8, 16)
 class Vec:
     """`Vec[f32, 4]` names a vector type; in a kernel it constructs one, `Vec[f32, 4](a, b, c, d)`."""
 
-    def __class_getitem__(cls, item: tuple[DType, int]) -> VecType:
+    def __class_getitem__(cls, item: Any) -> VecType:
         if not (isinstance(item, tuple) and len(item) == 2):
-            raise TypeError("Vec takes a dtype and a length: Vec[f32, 4]")
-        return vec(*item)
+            raise KernelTypeError("Vec takes a dtype and a length: write Vec[f32, 4]", **running())
+        scalar, lanes = item
+        meant = spelled(scalar)
+        if meant is not None and not isinstance(scalar, DType) and scalar is not bool:
+            what = shown(scalar)
+            raise KernelTypeError(
+                f"Vec[{what}, {lanes}]: {what} is no dtype of kernels: write Vec[{meant}, {lanes}]",
+                **running(),
+            )
+        try:
+            return vec(bool_ if scalar is bool else scalar, lanes)
+        except TypeError as error:
+            raise KernelTypeError(str(error), **running()) from None
 
 
 @cache
@@ -188,12 +202,33 @@ _NUMPY: dict[str, type] = {
     "f32": np.float32,
     "f64": np.float64,
 }
+_PYTHON: dict[type, str] = {int: "i32", float: "f32", bool: "bool"}
 _BY_NUMPY: dict[str, DType] = {np.dtype(t).str: BY_NAME[name] for name, t in _NUMPY.items()}
 
 
 def unsigned(dtype: DType) -> DType:
     """The unsigned integer as wide as `dtype`."""
     return BY_NAME[f"u{dtype.itemsize * 8}"]
+
+
+def shown(value: object) -> str:
+    """A type or dtype as a program spells it: `int`, `np.float32`."""
+    if not isinstance(value, type):
+        return repr(value)
+    return f"np.{value.__name__}" if value.__module__ == "numpy" else value.__name__
+
+
+def spelled(value: object) -> str | None:
+    """The name to write for what means a dtype elsewhere (`int`, `np.float32`, `"f32"`); None for what means none."""
+    if isinstance(value, type):
+        if value in _PYTHON or not issubclass(value, np.generic):
+            return _PYTHON.get(value)
+    elif not isinstance(value, (DType, str, np.dtype)):
+        return None
+    try:
+        return as_dtype(value).name
+    except TypeError:
+        return None
 
 
 def as_dtype(value: object) -> DType:

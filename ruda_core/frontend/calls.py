@@ -13,7 +13,7 @@ from ruda_core.errors import KernelSyntaxError, KernelTypeError
 from ruda_core.frontend.captures import called_on_host, refusal
 from ruda_core.frontend.casts import FLEXIBLE, cast, text_to_float
 from ruda_core.frontend.context import Context, Visitor
-from ruda_core.frontend.foreign import COMPILE_TIME_BUILTINS, HOST, intrinsic_of
+from ruda_core.frontend.foreign import COMPILE_TIME_BUILTINS, HOST, at_run_time, intrinsic_of
 from ruda_core.frontend.functions import Func
 from ruda_core.frontend.inline import inline
 from ruda_core.frontend.intrinsic_calls import HANDLERS
@@ -56,12 +56,27 @@ def call(low: Context, node: ast.Call) -> Value:
     for keyword in node.keywords:
         if keyword.arg is None:
             raise low.error("** is not in the kernel language: name each argument", node, KernelSyntaxError)
+    _refuse_counting(low, called, node)
     args = [low.expr(arg) for arg in (*node.args, *(k.value for k in node.keywords))]
     if not isinstance(called, Func):
         low.hint = hint
     result = _apply(low, called, args, node)
     low.hint = ""
     return result
+
+
+def _refuse_counting(low: Context, called: Any, node: ast.Call) -> None:
+    """Raise KernelSyntaxError for `enumerate(range(n))` and its like, whose range would be refused alone."""
+    if called not in (enumerate, zip, reversed):
+        return
+    for arg in node.args:
+        if isinstance(arg, ast.Call) and isinstance(arg.func, ast.Name) and arg.func.id == "range":
+            raise low.error(
+                f"{called.__name__} over a range is not in the kernel language: write for i in range(...), with "
+                f"begin, end and step, and work out the rest from i",
+                node,
+                KernelSyntaxError,
+            )
 
 
 def _called(function: Value) -> Any:
@@ -221,7 +236,11 @@ def _extreme_of_tuple(low: Context, called: Any, value: Value, node: ast.Call) -
     if isinstance(value, TupleValue):
         name = "minimum" if called is min else "maximum"
         return HANDLERS[name](low, name, list(value.items), node)
-    low.refuse(f"{called.__name__} takes several numbers or a tuple, not {show(value)}", node)
+    low.refuse(
+        f"{called.__name__} takes several numbers or a tuple, not {show(value)}"
+        f"{': write a loop over its elements' if isinstance(value, ArrayValue) else ''}",
+        node,
+    )
 
 
 # Compile time -------------------------------------------------------------------------------------
@@ -234,12 +253,12 @@ def _on_host(low: Context, called: Any, args: list[Value], node: ast.Call) -> Va
     if called is print:
         raise low.error("print is not in the kernel language", node, KernelSyntaxError)
     if builtin and called not in COMPILE_TIME_BUILTINS:
-        low.refuse(f"{name} is not in the kernel language", node)
+        low.refuse(f"{name} is not in the kernel language: {at_run_time(called)}", node)
     for arg, side in zip(args, (*node.args, *(k.value for k in node.keywords)), strict=True):
         if not isinstance(arg, Static):
             low.refuse(
-                f"{name} is a plain Python function, called at compile time, but this is {show(arg)}: decorate "
-                f"{name} with @ruda.func to call it with run-time values",
+                f"{name} is a plain Python function, called at compile time, but this is {show(arg)}: "
+                f"{at_run_time(called)}",
                 side,
             )
     called_on_host(called, low.captures)

@@ -219,7 +219,10 @@ def refusal(value: Any) -> str | None:
     if isinstance(value, tuple):
         return next((reason for item in value if (reason := refusal(item)) is not None), None)
     if hasattr(type(value), "launch") and hasattr(value, "fn"):
-        return "is a kernel, and kernels do not call kernels: make it a @ruda.func"
+        return (
+            "is a kernel, and kernels do not call kernels: put what both need into a @ruda.func, "
+            "or launch them one after the other"
+        )
     if (
         isinstance(value, (*_SIMPLE, np.generic, types.ModuleType, type))
         or is_frozen(value)

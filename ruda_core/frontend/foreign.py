@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builtins
 import math
+import sys
 from collections.abc import Callable
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -155,3 +157,37 @@ COMPILE_TIME_BUILTINS: frozenset[Any] = frozenset(
     }
 )
 """Built-in functions that may be called with compile-time arguments only."""
+
+
+_LOOP = "write for i in range(len(x)) and read x[i]"
+_AT_RUN_TIME: dict[Any, str] = {
+    enumerate: _LOOP,
+    zip: _LOOP,
+    reversed: "write for i in range(len(x) - 1, -1, -1) and read x[i]",
+    sum: "write a loop that adds",
+    any: "write a loop, or join the tests by or",
+    all: "write a loop, or join the tests by and",
+    sorted: "examples/bitonic_sort.py sorts",
+    divmod: "write a // b and a % b",
+    tuple: "write the items out, with commas",
+    isinstance: "dtypes are compared: x.dtype == f32",
+}
+_ARRAYS = frozenset("array asarray empty full ones zeros empty_like full_like ones_like zeros_like".split())
+
+
+def at_run_time(function: Any) -> str:
+    """What to write instead of a host function that was called with run-time values."""
+    name = getattr(function, "__name__", "this")
+    known = _AT_RUN_TIME.get(function) if getattr(function, "__hash__", None) else None
+    if known is not None:
+        return known
+    home = (getattr(function, "__module__", None) or "").partition(".")[0]
+    if isinstance(function, FunctionType) and home not in _LIBRARIES:
+        return f"decorate {name} with @ruda.func to call it with run-time values"
+    if home == "numpy" and name in _ARRAYS:
+        return "arrays are made by ruda.local(f32, n) or ruda.shared(f32, n), or are parameters"
+    return "it runs on the host only; write it with operators, loops and ruda's functions"
+
+
+_LIBRARIES = sys.stdlib_module_names - {"__main__"} | {"numpy", "ml_dtypes", "scipy"}
+"""Modules whose functions no user would decorate."""

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ruda_core.dtypes import DType, VecType, bool_
-from ruda_core.errors import KernelSyntaxError, KernelTypeError
+import numpy as np
+
+from ruda_core.dtypes import DType, Vec, VecType, bool_, spelled
+from ruda_core.errors import CompileError, KernelSyntaxError, KernelTypeError
 from ruda_core.frontend.source import Source, parameters, source_of
 from ruda_core.frontend.values import IndexType
 from ruda_core.ir.span import Span, error_at
@@ -93,33 +95,50 @@ def _signature(fn: Callable[..., Any], source: Source, scope: Mapping[str, Any])
 def _annotation(arg: ast.arg, source: Source, fn: Callable[..., Any], names: _Names) -> Annotation:
     span = source.span(arg.annotation or arg)
     if arg.annotation is None:
+        advice = _RECEIVER.get(arg.arg) or (
+            f"write {arg.arg}: f32, {arg.arg}: Array[f32] or {arg.arg}: Comptime[int]"
+        )
         raise error_at(
-            KernelTypeError,
-            f"parameter {arg.arg!r} of {source.name} has no annotation: write {arg.arg}: f32, "
-            f"{arg.arg}: Array[f32] or {arg.arg}: Comptime[int]",
-            span,
+            KernelTypeError, f"parameter {arg.arg!r} of {source.name} has no annotation: {advice}", span
         )
     value = names.evaluate(fn.__annotations__[arg.arg], span)
     if value is bool:
         return bool_
     if isinstance(value, (ArrayType, TensorType, ComptimeType, DType, VecType, TypeVar, IndexType)):
         return value
-    advice = _ADVICE.get(value) if isinstance(value, type) else None
     raise error_at(
         KernelTypeError,
         f"parameter {arg.arg!r} of {source.name} has the annotation {ast.unparse(arg.annotation)}, which is no "
-        f"parameter type: {advice or 'write a dtype such as f32, Array[f32], Tensor[f32] or Comptime[int]'}",
+        f"parameter type: {_advice(value)}",
         span,
     )
 
 
+_RECEIVER = dict.fromkeys(
+    ("self", "cls"),
+    "a kernel or helper is no method: write it outside the class, or put @staticmethod above the decorator "
+    "and leave this parameter out",
+)
 _ADVICE: dict[type, str] = {
     int: "write a dtype such as i32, or Comptime[int]",
     float: "write a dtype such as f32, or Comptime[float]",
+    tuple: "write Comptime[tuple]",
+    list: "write Array[f32], or Comptime[tuple] for values known at compile time",
+    np.ndarray: "write Array[f32], or Tensor[f32] for several axes",
     Array: "write Array[f32]",
     Tensor: "write Tensor[f32]",
     Comptime: "write Comptime[int]",
+    Vec: "write Vec[f32, 4]",
 }
+
+
+def _advice(value: Any) -> str:
+    """What to write instead of an annotation that is no parameter type."""
+    kind = getattr(value, "__origin__", value)
+    found = _ADVICE.get(kind) if isinstance(kind, type) else None
+    if found is None and (meant := spelled(value)) is not None:
+        found = f"write {meant}"
+    return found or "write a dtype such as f32, Array[f32], Tensor[f32] or Comptime[int]"
 
 
 def _returns(node: ast.FunctionDef, source: Source, fn: Callable[..., Any], names: _Names) -> Any:
@@ -160,6 +179,8 @@ class _Names(Mapping[str, Any]):
         try:
             while isinstance(annotation, str):
                 annotation = eval(annotation, {"__builtins__": _builtins(self._globals)}, self)
+        except CompileError as error:  # ours, of Array[...] and its like: it belongs to the parameter's place
+            raise error_at(type(error), error.message, span) from None
         except Exception as error:  # whatever the user's expression raises
             raise error_at(KernelTypeError, f"the annotation cannot be evaluated: {error}", span) from error
         return annotation

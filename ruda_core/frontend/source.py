@@ -61,20 +61,43 @@ def source_of(fn: Callable[..., Any]) -> Source:
 
 
 def _parse(fn: Callable[..., Any], code: types.CodeType) -> Source:
-    where = Span(code.co_filename, code.co_firstlineno, 1, 1, None, code.co_name)
+    where = _first_line(code)
+    wrapped = getattr(fn, "__wrapped__", None)
+    if wrapped is not None:
+        raise error_at(
+            KernelSyntaxError,
+            f"{getattr(wrapped, '__name__', 'this')} is wrapped by another decorator, whose code is {code.co_name}: "
+            f"put ruda's decorator directly above def, below the others",
+            where,
+        )
     lines = _lines(fn, code, where)
     indented = lines[0][:1].isspace()
     text = "if 1:\n" + "".join(lines) if indented else "".join(lines)
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
+        if code.co_name == "<lambda>":  # a piece of a longer expression
+            raise error_at(KernelSyntaxError, _NO_DEF["<lambda>"], where) from None
         raise error_at(
             KernelSyntaxError, f"cannot parse the source of {code.co_name}: {error}", where
         ) from error
     statement = tree.body[0]
     node = statement.body[0] if indented and isinstance(statement, ast.If) else statement
+    offset = code.co_firstlineno - 1 - indented
     if code.co_name == "<lambda>" or isinstance(node, ast.AsyncFunctionDef):
-        raise error_at(KernelSyntaxError, "a kernel or helper is written with a plain def", where)
+        found = next((n for n in ast.walk(node) if isinstance(n, ast.Lambda)), node)
+        raise error_at(
+            KernelSyntaxError,
+            _NO_DEF.get(code.co_name, "async def is not in the kernel language: write def; no launch waits"),
+            Span(
+                code.co_filename,
+                found.lineno + offset,
+                found.col_offset + 1,
+                1 << 16 if node is found else (found.end_col_offset or 0) + 1,
+                None,
+                code.co_name,
+            ),
+        )
     if not isinstance(node, ast.FunctionDef) or not _same(node, code):
         raise error_at(
             KernelSyntaxError,
@@ -86,12 +109,24 @@ def _parse(fn: Callable[..., Any], code: types.CodeType) -> Source:
         name=node.name,
         file=code.co_filename,
         node=node,
-        offset=code.co_firstlineno - 1 - indented,
+        offset=offset,
         lines=None if text.isascii() else tuple(text.splitlines(keepends=True)),
         facts=facts_of(node),
     )
     check(node, source.span)
     return source
+
+
+def _first_line(code: types.CodeType) -> Span:
+    """The line that a function begins on: its first decorator, if it has one."""
+    text = linecache.getline(code.co_filename, code.co_firstlineno)
+    indent = len(text) - len(text.lstrip())
+    return Span(code.co_filename, code.co_firstlineno, indent + 1, 1 << 16, None, code.co_name)
+
+
+_NO_DEF = {
+    "<lambda>": "a lambda is not in the kernel language: write a plain def, whose parameters have annotations"
+}
 
 
 def _lines(fn: Callable[..., Any], code: types.CodeType, where: Span) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from ruda_core.errors import CompileError
+from ruda_core.source_text import marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,7 @@ E = TypeVar("E", bound=CompileError)
 
 def excerpt(span: Span) -> str:
     """The source line with carets under the span; empty when the source is not at hand."""
-    text = linecache.getline(span.file, span.line).rstrip("\n")
-    if not text:
-        return ""
-    width = max(1, min(span.end_column, len(text) + 1) - span.column)
-    lead = "".join("\t" if c == "\t" else " " for c in text[: span.column - 1])
-    return f"    {text}\n    {lead}{'^' * width}"
+    return marked(span.file, span.line, span.column, span.end_column)
 
 
 def error_at(cls: type[E], message: str, span: Span | None, notes: Sequence[str] = ()) -> E:

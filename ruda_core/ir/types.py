@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import typing
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from ruda_core.dtypes import DType, VecType, bool_
+from ruda_core.dtypes import BY_NAME, DType, Vec, VecType, bool_, shown, spelled
+from ruda_core.errors import KernelTypeError
+from ruda_core.source_text import running
 
 Element = DType | VecType | TypeVar
 
@@ -16,7 +18,35 @@ def _checked_element(owner: str, item: Any) -> Element:
         return bool_
     if isinstance(item, (DType, VecType, TypeVar)):
         return item
-    raise TypeError(f"{owner}[...] takes a dtype such as f32, a Vec type or a TypeVar, not {item!r}")
+    raise KernelTypeError(f"{owner}[{_shown(item)}]: {_advice(owner, item)}", **running())
+
+
+def _shown(item: Any) -> str:
+    if isinstance(item, tuple):
+        return ", ".join(_shown(part) for part in item)
+    return shown(item)
+
+
+def _advice(owner: str, item: Any) -> str:
+    """What to write instead of an element that is none."""
+    if isinstance(item, tuple):
+        first = spelled(item[0]) if item else None
+        where = "len(x)" if owner == "Array" else "t.shape(0) and t.rank"
+        return f"sizes are the argument's own, and a kernel reads them by {where}: write {owner}[{first or 'f32'}]"
+    meant = spelled(item)
+    if meant is not None:
+        return f"{_shown(item)} is no dtype of kernels: write {owner}[{meant}]"
+    if item is Vec:
+        return f"a vector has a dtype and a length: write {owner}[Vec[f32, 4]]"
+    if isinstance(item, (ArrayType, TensorType, ComptimeType)):
+        return f"an element is one number or vector: write {owner}[f32]" + (
+            ", or Tensor[f32] for several axes" if owner == "Array" else ""
+        )
+    return f"an element is a dtype ({', '.join(BY_NAME)}), a Vec or a TypeVar: write {owner}[f32]"
+
+
+def _called(owner: str) -> KernelTypeError:
+    return KernelTypeError(f"{owner} is an annotation, with brackets: write {owner}[f32]", **running())
 
 
 @dataclass(frozen=True)
@@ -71,11 +101,17 @@ else:
         def __class_getitem__(cls, item: Any) -> ArrayType:
             return ArrayType(_checked_element("Array", item))
 
+        def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+            raise _called("Array")
+
     class Tensor:
         """`Tensor[f32]`: annotation of a tensor parameter of any rank."""
 
         def __class_getitem__(cls, item: Any) -> TensorType:
             return TensorType(_checked_element("Tensor", item))
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+            raise _called("Tensor")
 
     class Comptime:
         """`Comptime[int]`: annotation of a compile-time parameter."""
