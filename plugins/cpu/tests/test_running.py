@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 from contract import adder, source_of, spinner, words_of
 from ruda_cpu import jit
+from ruda_cpu.affinity import Apart
 from ruda_cpu.dialect import CpuDialect
+from ruda_cpu.pool import processors
 
 UNHURRIED = 2_000_000
 """Trips of a loop that takes milliseconds."""
@@ -109,3 +112,25 @@ assert not queue.completion().done()
         [sys.executable, "-c", script], cwd=Path(__file__).parent, timeout=60, capture_output=True
     )
     assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads cannot be told where to run")
+@pytest.mark.skipif(processors() < 2, reason="there is one processor")
+def test_helpers_stay_off_the_processor_of_the_thread_they_help():
+    allowed = os.sched_getaffinity(0)
+    here = min(allowed)
+    apart = Apart(2)
+    stop = threading.Event()
+    helper = threading.Thread(target=stop.wait)
+    helper.start()
+    try:
+        os.sched_setaffinity(0, {here})
+        apart.from_here([helper.native_id])
+        assert os.sched_getaffinity(helper.native_id) == allowed  # nowhere else to go: left alone
+        os.sched_setaffinity(0, allowed)
+        Apart(2).from_here([helper.native_id])
+        assert len(os.sched_getaffinity(helper.native_id)) == len(allowed) - 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+        stop.set()
+        helper.join()

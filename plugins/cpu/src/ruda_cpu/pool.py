@@ -9,6 +9,8 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from ruda_cpu.affinity import Apart
+
 Call = Callable[[int, int], None]
 
 
@@ -51,13 +53,16 @@ class Pool:
     def __init__(self) -> None:
         self.helpers = processors() - 1
         self._tickets: SimpleQueue[Ticket] = SimpleQueue()
-        self._started = False
+        self._threads: list[threading.Thread] = []
+        self._apart = Apart(self.helpers + 1)
         self._lock = threading.Lock()
 
     def run(self, call: Call, job: int, scratch_bytes: int, scratch: Scratch, helpers: int) -> None:
         """Run a job on this thread and up to `helpers` others; returns when all of it is done."""
-        if not self._started:
+        if not self._threads:
             self._start()
+        if helpers:
+            self._apart.from_here(thread.native_id or 0 for thread in self._threads)
         tickets = [Ticket(call, job, scratch_bytes) for _ in range(min(helpers, self.helpers))]
         for ticket in tickets:
             self._tickets.put(ticket)
@@ -68,11 +73,15 @@ class Pool:
 
     def _start(self) -> None:
         with self._lock:
-            if self._started:
+            if self._threads:
                 return
-            for k in range(self.helpers):
-                threading.Thread(target=self._help, name=f"ruda-cpu-{k}", daemon=True).start()
-            self._started = True
+            threads = [
+                threading.Thread(target=self._help, name=f"ruda-cpu-{k}", daemon=True)
+                for k in range(self.helpers)
+            ]
+            for thread in threads:
+                thread.start()  # returns once the thread runs, and with it its native identifier is known
+            self._threads = threads
 
     def _help(self) -> None:
         scratch = Scratch()
