@@ -55,6 +55,8 @@ class Settings:
     """Where compiled kernels and tuning records are kept; None: the user's cache directory."""
     log: str | None = None
     """Level of the logger "ruda": debug, info, warning, error or off; None: as the application set it."""
+    traceback: str = "short"
+    """What an error in a user's kernel or call shows of ruda's own frames: short, or full."""
     sources: Mapping[str, Source] = field(default_factory=lambda: MappingProxyType({}), compare=False)
     """For each key: call, environment, file or default."""
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
@@ -162,6 +164,13 @@ def _level(value: Any) -> str:
     return text
 
 
+def _extent(value: Any) -> str:
+    text = str(value).strip().lower()
+    if text not in ("short", "full"):
+        raise _Refused("short or full")
+    return text
+
+
 KEYS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {
         "device": _text,
@@ -172,6 +181,7 @@ KEYS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         "pool_limit": _bytes,
         "cache_dir": _directory,
         "log": _level,
+        "traceback": _extent,
     }
 )
 """Every setting and what turns a given value into its own."""

@@ -17,14 +17,13 @@ from ruda_core.memory import (
     PoolReport,
     can_read,
     contiguous_strides,
-    host_array,
     host_view,
     pack,
     span_of,
     whole_bytes,
 )
 from ruda_core.server import Future, current_or_none, current_stream
-from ruda_core.tensor import CopyDescriptor, RudaTensor, TensorLayout, element_type, host_dtype, shape_of
+from ruda_core.tensor import CopyDescriptor, RudaTensor, TensorLayout, element_type, host_elements, shape_of
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
@@ -207,12 +206,16 @@ class ClientTransfers(ClientBase):
         self._own(handle)
         return self.server.native(handle)
 
-    def tensor(self, array: Any) -> RudaTensor:
-        """A tensor with the elements of an array, a nested list, or a DLPack producer."""
+    def tensor(self, array: Any, dtype: object = None) -> RudaTensor:
+        """A tensor with the elements of an array, a nested list, or a DLPack producer.
+
+        `dtype` is ruda's or NumPy's; without one, what NumPy takes: f64 and i64 for lists of Python's
+        numbers. Raises LaunchArgumentError for elements that are no numbers.
+        """
         if isinstance(array, RudaTensor):
-            return array.to(self._whole())
-        host = host_array(array)
-        kind = host_dtype(host)
+            moved = array.to(self._whole())
+            return moved if dtype is None else moved.astype(dtype)
+        host, kind = host_elements(array, dtype)
         handle = self.create_from_slice(host)
         return RudaTensor(handle, host.shape, contiguous_strides(host.shape), kind, self._whole())
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ruda_core.artifact import ArrayParam, Mode, RudaDim, ScalarParam
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType, i32, i64, vec
-from ruda_core.errors import KernelTypeError, RudaError
+from ruda_core.errors import CompileError, KernelTypeError, RudaError
 from ruda_core.frontend.calls import CALLS
 from ruda_core.frontend.captures import Capture, Resolver, plain, refusal
 from ruda_core.frontend.context import Context, Options, Shared, Visitor
@@ -24,6 +24,7 @@ from ruda_core.frontend.values import INDEX, ArrayValue, ComptimeValue, IndexTyp
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.span import error_at
 from ruda_core.ir.types import ArrayType, TensorType
+from ruda_core.tracebacks import shortened
 
 ALL_EXPRESSIONS: dict[type, Visitor] = {**EXPRESSIONS, **CALLS}
 ALL_STATEMENTS: dict[type, Visitor] = {**STATEMENTS, **LOOPS}
@@ -67,7 +68,10 @@ def lower(
     options = Options((size.x, size.y, size.z), i64 if index64 else i32, mode)
     bound = _typevars(sig, arguments, typevars or {})
     shared = Shared()
-    context, params = _rounds(fn, source, sig, arguments, bound, options, shared)
+    try:
+        context, params = _rounds(fn, source, sig, arguments, bound, options, shared)
+    except CompileError as error:  # dozens of frames deep
+        raise shortened(error) from error.__cause__
     given = {p.name for p in params if isinstance(p, ArrayParam)}
     globals_ = [a for a in context.arrays if a.space == "global" and a.name in given]
     function = ir.Function(

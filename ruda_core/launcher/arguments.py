@@ -61,7 +61,7 @@ def _array_resolver(plan: LaunchPlan, param: ArrayParam, kind: ValueType) -> Res
                 return Storage(handle, kind, length, 0, (length,), (1,))
             return unusual(value)
         if not isinstance(value, RudaTensor) or value._array != kind:
-            refuse(plan, param, described(value))
+            refuse(plan, param, described(value, kind))
         return value
 
     def unusual(value: ArrayArg) -> Any:
@@ -86,10 +86,10 @@ def _tensor_resolver(plan: LaunchPlan, param: ArrayParam, kind: ValueType) -> Re
     def resolve(value: Any) -> Any:
         if isinstance(value, RudaTensor):
             if value.dtype != kind or value.ndim != param.rank:
-                refuse(plan, param, described(value))
+                refuse(plan, param, described(value, kind))
             return value
         if type(value) is not TensorArg or not len(value.shape) == len(value.strides) == param.rank:
-            refuse(plan, param, described(value))
+            refuse(plan, param, described(value, kind))
         _check_handle(plan, param, value.handle, kind)
         low, high = span_of(value.shape, value.strides)
         if low < 0 or min(value.shape, default=0) < 0 or high * kind.itemsize > value.handle.size_in_use:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ruda_core.artifact import ArrayParam, KernelSource, Mode, RudaDim, ScalarParam, VariantFacts
-from ruda_core.dtypes import BY_NAME, ValueType, vec
+from ruda_core.dtypes import BY_NAME, ValueType, bool_, vec
 from ruda_core.errors import LaunchArgumentError
 from ruda_core.tensor import ArrayArg, RudaTensor, TensorArg
 
@@ -66,18 +66,34 @@ def declared(param: ScalarParam | ArrayParam) -> str:
     return f"{kind}[{element_of(param)!r}]{rank}"
 
 
-def described(value: object) -> str:
-    """An argument, as an error shows it."""
+def described(value: object, wanted: ValueType | None = None) -> str:
+    """An argument, as an error shows it; for an array parameter, with the way to elements of the `wanted` type."""
     if isinstance(value, RudaTensor):
         gap = "" if value.is_contiguous() else ", not contiguous"
-        return f"a tensor of {value.dtype!r} with shape {value.shape} on {value.device}{gap}"
-    if isinstance(value, np.ndarray):
-        return f"a NumPy array of {value.dtype} in host memory (pass client.tensor(array))"
-    if isinstance(value, list | tuple | bytes | bytearray | memoryview):
-        return f"a {type(value).__name__} in host memory (pass client.tensor(array))"
+        way = _way(value, wanted)
+        return f"a tensor of {value.dtype!r} with shape {value.shape} on {value.device}{gap}{way}"
+    if isinstance(value, np.ndarray | list | tuple | bytes | bytearray | memoryview):
+        what = f"NumPy array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        return f"a {what} in host memory (pass client.tensor(array{_dtype_for(value, wanted)}))"
     if isinstance(value, ArrayArg | TensorArg):
         return repr(value)
     return f"{reprlib.repr(value)} ({type(value).__name__})" if value is not MISSING else "nothing"
+
+
+def _way(value: RudaTensor, wanted: ValueType | None) -> str:
+    """How the tensor becomes one of `wanted` elements; nothing where its elements are not what is wrong."""
+    if wanted is None or value.dtype == wanted:
+        return ""
+    name = wanted.scalar.name + ("_" if wanted.scalar is bool_ else "")
+    if value.dtype.scalar == wanted.scalar:
+        return f" (pass tensor.vectorized({wanted.lanes}))" if wanted.lanes > 1 else ""
+    return f" (pass client.tensor(array, dtype=ruda.{name}), or tensor.astype(ruda.{name}))"
+
+
+def _dtype_for(value: object, wanted: ValueType | None) -> str:
+    if wanted is None or (isinstance(value, np.ndarray) and value.dtype == wanted.numpy):
+        return ""
+    return f", dtype=ruda.{wanted.scalar.name}{'_' if wanted.scalar is bool_ else ''}"
 
 
 def refuse(plan: LaunchPlan, param: ScalarParam | ArrayParam, got: str, expected: str = "") -> NoReturn:

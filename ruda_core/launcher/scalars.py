@@ -34,8 +34,10 @@ def converter(plan: LaunchPlan, param: ScalarParam) -> Converter:
     def checked(value: Any) -> Any:
         try:
             return convert(dtype, value)
-        except _Refused as reason:
-            refuse(plan, param, f"{described(value)}: {reason}" if str(reason) else described(value))
+        except _Refused as refused:
+            reason = str(refused)
+        # outside of the handler: the error stands alone
+        refuse(plan, param, f"{described(value)}: {reason}" if reason else described(value))
 
     return checked
 

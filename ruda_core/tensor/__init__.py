@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ruda_core.tensor.arguments import ArrayArg, CopyDescriptor, TensorArg, TensorLayout
-from ruda_core.tensor.elements import alignment_of, element_type, host_dtype, placed
+from ruda_core.tensor.elements import alignment_of, element_type, host_dtype, host_elements, placed
 from ruda_core.tensor.shapes import shape_of
 from ruda_core.tensor.tensor import RudaTensor
 
@@ -16,6 +16,7 @@ __all__ = [
     "alignment_of",
     "element_type",
     "host_dtype",
+    "host_elements",
     "placed",
     "shape_of",
 ]

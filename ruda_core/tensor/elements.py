@@ -8,6 +8,7 @@ import numpy as np
 
 from ruda_core.dtypes import DType, ValueType, VecType, as_dtype
 from ruda_core.errors import LaunchArgumentError
+from ruda_core.memory import host_array
 
 
 def element_type(value: object) -> ValueType:
@@ -34,6 +35,24 @@ def host_dtype(host: np.ndarray[Any, Any]) -> DType:
         return as_dtype(host.dtype)
     except TypeError as error:
         raise LaunchArgumentError(f"{error}: convert the array with astype first") from error
+
+
+def host_elements(array: Any, dtype: object = None) -> tuple[np.ndarray[Any, Any], DType]:
+    """The elements of an array, a nested list or a DLPack producer on the host, as `dtype` where one is given.
+
+    Raises LaunchArgumentError for what are no numbers of it.
+    """
+    wanted = None if dtype is None else scalar_type(dtype)
+    try:
+        if wanted is not None and isinstance(array, list | tuple | int | float):
+            host = np.asarray(array, wanted.numpy)  # refuses what an array's conversion would wrap
+        else:
+            host = host_array(array)
+            host = host if wanted is None else host.astype(wanted.numpy, copy=False)
+    except (ValueError, TypeError, OverflowError) as error:
+        what = "an array of numbers" if wanted is None else f"an array of {wanted!r}"
+        raise LaunchArgumentError(f"this {type(array).__name__} is not {what}: {error}") from error
+    return host, wanted or host_dtype(host)
 
 
 def alignment_of(kind: ValueType) -> int:

@@ -138,7 +138,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_queued(client, case):
         assert "saxpy (kernels.py:7)" in str(caught.value) and "expected" in str(caught.value)
     assert y.tolist() == [0, 1, 2, 3] and not client.server.driver.launches
     if case.startswith("host"):
-        assert "client.tensor(array)" in str(caught.value)
+        assert "client.tensor(array" in str(caught.value)
 
 
 def test_calls_that_do_not_bind_are_explained():

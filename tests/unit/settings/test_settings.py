@@ -53,6 +53,7 @@ def test_the_file_is_found_upward_and_the_nearest_counts(tmp_path: Path) -> None
         ("pool_limit", "2 GB", 2 * 10**9),
         ("cache_dir", "/some where/é", "/some where/é"),
         ("log", "DEBUG", "debug"),
+        ("traceback", "Full", "full"),
         ("device", "", None),
     ],
 )
@@ -68,6 +69,7 @@ def test_values_are_read_from_text(tmp_path: Path, key: str, text: str, value: o
         ({"RUDA_BOUNDS_CHECK": "maybe"}, ["auto, enforce or validate"]),
         ({"RUDA_NO_PLUGINS": "perhaps"}, ["no_plugins"]),
         ({"RUDA_LOG": "loud"}, ["debug"]),
+        ({"RUDA_TRACEBACK": "long"}, ["short or full"]),
         ({"RUDA_BACKEND": "cuda"}, ["RUDA_BACKEND", "'backends'"]),
     ],
 )
