@@ -2,8 +2,9 @@
 
     import ruda_core as ruda
 
-The names in `__all__` are the whole public surface. Most are loaded when first used: importing this
-package imports no backend, starts no driver and costs little more than importing NumPy.
+The names in `__all__` are the whole public surface, with `abs`, `pow` and `round`: a star import does not
+take these, so that Python's own keep their meaning. Most names are loaded when first used: importing
+this package imports no backend, starts no driver and costs little more than importing NumPy.
 """
 
 from __future__ import annotations
@@ -236,7 +237,6 @@ __all__ = [
     "WORKGROUP_POS_X",
     "WORKGROUP_POS_Y",
     "WORKGROUP_POS_Z",
-    "abs",
     "arccos",
     "arccosh",
     "arcsin",
@@ -311,10 +311,8 @@ __all__ = [
     "mulhi",
     "nan",
     "popcount",
-    "pow",
     "rem_trunc",
     "reverse_bits",
-    "round",
     "rsqrt",
     "runtime",
     "select",
@@ -379,7 +377,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_LAZY})
 
 
 sys.modules[__name__].__class__ = _Package

@@ -7,10 +7,15 @@ lowered stands in `calls.py` and its neighbours, by the intrinsic's name.
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+import textwrap
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ruda_core.errors import RudaError, UnsupportedFeature
 from ruda_core.frontend.values import INDEX
+from ruda_core.ir.functions import MATH
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 
 class Intrinsic:
@@ -18,12 +23,26 @@ class Intrinsic:
 
     def __init__(self, name: str, params: str, doc: str) -> None:
         self.name = name
-        self.__name__ = name
-        self.__doc__ = doc
         self.required = tuple(p for p in params.split() if not p.startswith(("*", "?")))
         """Names of the parameters, in order."""
         self.variadic = "*" in params
         self.params = tuple(p.lstrip("?") for p in params.split() if not p.startswith("*"))
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = "ruda_core"
+        self.__doc__ = doc
+        if type(self) is Intrinsic:  # what is called has a signature, and its docstring begins with it
+            shape = ", ".join(p.removeprefix("?") for p in params.split())
+            self.__text_signature__ = f"({shape})"
+            self.__doc__ = f"{name}({shape})\n\n{doc}"
+
+    @property
+    def __signature__(self) -> Signature:
+        """What `inspect.signature` and `help` show."""
+        from inspect import Parameter, Signature  # only when someone asks
+
+        kinds = {False: Parameter.POSITIONAL_OR_KEYWORD, True: Parameter.VAR_POSITIONAL}
+        words = getattr(self, "__text_signature__", "(*args)")[1:-1].split(", ")
+        return Signature([Parameter(w.lstrip("*"), kinds[w.startswith("*")]) for w in words if w])
 
     def __repr__(self) -> str:
         return f"ruda.{self.name}"
@@ -175,8 +194,57 @@ _FUNCTIONS: dict[str, tuple[str, str]] = {
     "atomic_load": ("array index", "Read an element that others change."),
     "atomic_store": ("array index value", "Write an element that others read."),
 }
+_FLOATS = "f16, bf16, f32, f64"
+_INTEGERS = "i8 to i64, u8 to u64"
+_DOMAINS = {
+    "float": f"Takes {_FLOATS} and vectors of these; cast an integer first.",
+    "number": f"Takes {_INTEGERS}, {_FLOATS} and vectors of these.",
+    "integer": f"Takes {_INTEGERS} and vectors of these.",
+    "unsigned": "Takes u8, u16, u32, u64 and vectors of these; cast a signed integer first.",
+    "any": f"Takes bool, {_INTEGERS}, {_FLOATS} and vectors of these.",
+}
+_EXACT = "Exact to the bit."
+_BOUND = "At most 4 ULP off in f32 and f64, 1 in f16 and bf16; docs/numbers.md has what was measured."
+_SAME = "Its operands have one dtype, which is the result's."
+_ATOMIC = (
+    "On global and shared arrays of i32 and u32 on every device; of i64, u64, f32 and f64 where "
+    "client.features().atomics has the operation. Relaxed; out of bounds it gives zero and changes nothing."
+)
+_NOTES: dict[str, str] = {
+    "sqrt": f"{_DOMAINS['float']} Exact to the bit where features have `exact_div_sqrt`, else within 3 ULP, or "
+    "corrected in software in kernels that insist (`fp_exact`, `fp_contract=False`).",
+    "fma": f"{_DOMAINS['float']} {_EXACT} Refused where the device has neither the operation nor a software version.",
+    "pow": f"{_DOMAINS['number']} The exponent of an integer may have any integer dtype. Integers: exact. Floats: {_BOUND}",
+    "clamp": f"{_DOMAINS['any']} {_SAME} {_EXACT}",
+    "div_trunc": f"Takes {_INTEGERS}. {_SAME}",
+    "rem_trunc": f"Takes {_INTEGERS}. {_SAME}",
+    "dot": "Takes two vectors of one type; added from the first component to the last, in their dtype.",
+    "select": "`a` and `b` have one dtype, any; `cond` is a bool, or a vector of bools that decides per component.",
+    "bitcast": "Both dtypes have the same width; bool is not one of them.",
+    "shared": "`shape` is a compile-time int or tuple. Zeroed in validate mode. LaunchLimitError over the device's limit.",
+    "local": "`shape` is a compile-time int or tuple, at most 512 KiB for each unit. Zeroed in validate mode.",
+    "barrier": "Reached by all units of the workgroup or by none: where they may differ it is a UniformityError.",
+    "uniform_load": "On global and shared arrays. It is a barrier too, with the same rule.",
+    **dict.fromkeys((n for n in _FUNCTIONS if n.startswith("atomic_")), _ATOMIC),
+}
+
+
+def _note(name: str) -> str:
+    """Dtypes, result and accuracy of a function."""
+    if name in _NOTES:
+        return _NOTES[name]
+    known = MATH.get({"minimum": "min", "maximum": "max"}.get(name, name))
+    if known is None:
+        return ""
+    rounds = name in ("floor", "ceil", "trunc", "round")
+    parts = [_DOMAINS["number" if rounds else known.domain]]
+    parts.append("Gives bool." if known.gives_bool else _SAME if known.arity > 1 else "Gives x's dtype.")
+    parts.append(_EXACT if known.exact else _BOUND)
+    return " ".join(parts)
+
+
 for _name, (_params, _doc) in _FUNCTIONS.items():
-    _add(Intrinsic(_name, _params, _doc))
+    _add(Intrinsic(_name, _params, "\n\n".join(filter(None, (_doc, textwrap.fill(_note(_name), 88))))))
 
 _SUBGROUP = (
     "barrier sum prod min max and_ or_ xor inclusive_sum inclusive_prod exclusive_sum exclusive_prod "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+import pydoc
 
 import pytest
 
@@ -38,6 +40,27 @@ def test_each_is_documented_and_refuses_the_host(name: str) -> None:
     assert len(intrinsic.__doc__) >= 10
     with pytest.raises(ruda.RudaError, match=name):
         intrinsic(1)
+
+
+@pytest.mark.parametrize("name", [n for n, v in EXPORTS.items() if type(v) is Intrinsic])
+def test_help_shows_signature_meaning_and_dtypes(name: str) -> None:
+    function = EXPORTS[name]
+    shape = str(inspect.signature(function))
+    assert function.__text_signature__ == shape and function.__module__ == "ruda_core"
+    shown = pydoc.plain(pydoc.render_doc(function))
+    assert f"{name}{shape}" in shown
+    assert list(inspect.signature(function).parameters)[: len(function.params)] == list(function.params)
+    if name in MATH:
+        assert ("Exact to the bit" in " ".join(shown.split())) is MATH[name].exact, "its accuracy"
+        assert "Takes" in shown, "its dtypes"
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_signatures_have_the_names_that_keywords_use() -> None:
+    assert str(inspect.signature(ruda.sqrt)) == "(x)"
+    assert str(inspect.signature(ruda.minimum)) == "(a, b, *more)"
+    assert str(inspect.signature(ruda.barrier)) == "()"
+    assert str(inspect.signature(ruda.atomic_compare_exchange)) == "(array, index, expected, desired)"
 
 
 def test_each_function_has_a_lowering() -> None:
