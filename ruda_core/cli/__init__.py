@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ruda_core import __version__
 from ruda_core.errors import RudaError
 
 
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit code. An error of ruda's own is one message, not a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="ruda", description="One Python program on any accelerator.")
+    parser.add_argument("--version", action="version", version=f"ruda {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     chosen = next((word for word in words if not word.startswith("-")), None)
     for command in present():

@@ -5,40 +5,107 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from ruda_core.dtypes import BY_NAME, Vec
-from ruda_core.errors import ConfigError
-from ruda_core.ir.types import Array, Tensor
+from ruda_core.dtypes import BY_NAME, ValueType, Vec, f32
+from ruda_core.errors import CompileError, ConfigError
+from ruda_core.frontend import Parameter, signature
+from ruda_core.ir.types import Array, ArrayType, ComptimeType, TensorType
 from ruda_core.offline import compile_for
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTensor:
+    """Stands for an argument of a `Tensor` parameter, whose annotation does not say the rank."""
+
+    dtype: ValueType
+    shape: tuple[int, ...]
+    handle: None = None
+
+    def __repr__(self) -> str:
+        return f"Tensor[{self.dtype!r}, {len(self.shape)}]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`MODULE:KERNEL [TYPE …] --dialect NAME [--dim X,Y,Z] [--mode MODE]`."""
+    parser.epilog = (
+        "A kernel whose annotations say everything needs no TYPE. Otherwise there is one for each parameter, in "
+        "order: 'Array[f32]', 'Tensor[f32, 2]' with its rank, f32, or a value for a Comptime parameter. "
+        "For example: ruda show examples/matmul.py:tiled 'Tensor[f32, 2]' 'Tensor[f32, 2]' 'Tensor[f32, 2]' 16 "
+        "--dialect opencl --dim 16,16"
+    )
     parser.add_argument(
         "kernel", metavar="MODULE:KERNEL", help="a module's name or a file's path, and the kernel in it"
     )
     parser.add_argument(
         "types",
         nargs="*",
+        default=[],
         metavar="TYPE",
-        help="types of the arguments where the kernel is generic, such as 'Array[f32]'",
+        help="the type of each argument, where the kernel is generic or takes tensors",
     )
-    parser.add_argument("--dialect", required=True, metavar="NAME", help="cuda, opencl, wgsl …")
+    parser.add_argument(
+        "--dialect",
+        metavar="NAME",
+        help="the language to show: cuda, opencl, wgsl or cpu (LLVM's), if installed",
+    )
     parser.add_argument("--dim", default="64", metavar="X[,Y[,Z]]", help="units per workgroup (default 64)")
-    parser.add_argument("--mode", default="checked", choices=["checked", "validate", "unchecked"])
+    parser.add_argument(
+        "--mode",
+        default="checked",
+        choices=["checked", "validate", "unchecked"],
+        help="what becomes of accesses out of bounds (default checked)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the text. Raises ConfigError for a kernel or type that is not there."""
+    """Print the text. Raises ConfigError for a kernel or type that is not there, saying what to type."""
     kernel = load_kernel(arguments.kernel)
+    if arguments.dialect is None:
+        raise ConfigError("say which language to show: --dialect cuda, opencl, wgsl or cpu, if installed")
+    params = signature(kernel.fn).params if hasattr(kernel, "fn") else ()
     types = [_type(text) for text in arguments.types]
+    if len(types) != len(params) and (types or any(map(_is_open, params))):
+        why = (
+            f"{arguments.kernel} has {len(params)} parameters, and {len(types)} types were given"
+            if types
+            else f"{arguments.kernel} does not say all of its types"
+        )
+        words = " ".join(shlex.quote(_example(p.annotation)) for p in params)
+        raise ConfigError(
+            f"{why}: write them, such as\n  ruda show {arguments.kernel} {words} --dialect {arguments.dialect}"
+        )
     compiled = compile_for(arguments.dialect, kernel, _dim(arguments.dim), *types, mode=arguments.mode)
     print(compiled.source)
     return 0
+
+
+def _is_open(param: Parameter) -> bool:
+    """True when the annotation alone does not say what to compile."""
+    annotation = param.annotation
+    if isinstance(annotation, ComptimeType):
+        return not param.has_default
+    return isinstance(annotation, (TensorType, TypeVar)) or isinstance(
+        getattr(annotation, "element", None), TypeVar
+    )
+
+
+def _example(annotation: Any) -> str:
+    """A TYPE that fits a parameter."""
+    if isinstance(annotation, ComptimeType):
+        return {bool: "True", float: "1.0", tuple: "(1, 2)"}.get(annotation.python, "16")
+    if isinstance(annotation, TensorType):
+        return f"Tensor[{_example(annotation.element)}, 2]"
+    if isinstance(annotation, ArrayType):
+        return f"Array[{_example(annotation.element)}]"
+    if isinstance(annotation, TypeVar):
+        return repr((*annotation.__constraints__, f32)[0])
+    return repr(annotation)
 
 
 def load_kernel(path: str) -> Any:
@@ -83,10 +150,37 @@ def _dim(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
+class _TensorOfRank:
+    """`Tensor[f32, 2]`, as a TYPE."""
+
+    def __class_getitem__(cls, item: Any) -> SampleTensor:
+        if not (isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int) and item[1] > 0):
+            raise ConfigError("a Tensor is shown for one rank: write Tensor[f32, 2]")
+        return SampleTensor(Array[item[0]].element, (2,) * item[1])  # type: ignore[attr-defined]
+
+
+_NAMES = {
+    "int": int,
+    "float": float,
+    **BY_NAME,
+    "Array": Array,
+    "Tensor": _TensorOfRank,
+    "Vec": Vec,
+    "True": True,
+    "False": False,
+}
+
+
 def _type(text: str) -> Any:
-    """A dtype or array type by what one writes in a kernel: "f32", "Array[f32]", "Tensor[Vec[f32, 4], 2]"; or a number."""
-    names = {**BY_NAME, "Array": Array, "Tensor": Tensor, "Vec": Vec}
+    """What one TYPE means: a dtype, an array type, a tensor's sample, or a compile-time value."""
     try:
-        return eval(text, {"__builtins__": {}}, names)  # the user's own command line, over these names only
+        return eval(text, {"__builtins__": {}}, _NAMES)  # the user's own command line, over these names only
+    except ConfigError:
+        raise
+    except CompileError as error:
+        raise ConfigError(f"{text!r}: {error.message}") from None
     except Exception as error:
-        raise ConfigError(f"{text!r} is no type; write f32, Array[f32] or Tensor[f32, 2]") from error
+        raise ConfigError(
+            f"{text!r} is no type ({error}): write f32, Array[f32], Tensor[f32, 2], or a compile-time value; "
+            f"the dtypes are {', '.join(BY_NAME)}"
+        ) from None

@@ -118,6 +118,7 @@ class Catalog:
         Raises BackendNotFound, listing the dialects there are, or why the backend of this name does not load.
         """
         there: dict[str, Any] = {}
+        shown: list[str] = []
         for backend in self.backends():
             try:
                 dialect = backend.dialect()
@@ -128,12 +129,13 @@ class Catalog:
             if dialect is not None:
                 there.setdefault(dialect.name, dialect)
                 there.setdefault(backend.name, dialect)
+                alias = "" if backend.name == dialect.name else f" (or {backend.name}, its backend)"
+                shown.append(f"{dialect.name}{alias}")
         if name in there:
             return there[name]
         command = f"; {PIP_COMMANDS[name]} brings it" if name in PIP_COMMANDS else ""
-        raise BackendNotFound(
-            f"no installed backend brings a dialect {name!r}; there are {sorted(there)}{command}"
-        )
+        names = ", ".join(sorted(shown)) or "none"
+        raise BackendNotFound(f"no installed backend brings a dialect {name!r}; there are {names}{command}")
 
     def ranked_devices(self) -> list[Device]:
         """The devices of every usable backend, the one to prefer first."""

@@ -203,6 +203,85 @@ def test_code_is_shown_without_a_device(ruda: Run, plugin: Callable[..., None], 
     assert done.returncode == 1 and "it has double" in done.stderr
 
 
+OPEN = """
+from typing import TypeVar
+import ruda_core as ruda
+from ruda_core import Array, Comptime, Tensor, f16, f32, i32
+
+T = TypeVar("T")
+C = TypeVar("C", f16, i32)
+
+@ruda.kernel
+def generic(x: Array[T], a: C, n: Comptime[int], t: Tensor[f32]):
+    x[n] = T(a) + T(t[0, 0, 0])
+
+@ruda.kernel
+def closed(x: Array[f32], n: Comptime[int] = 3):
+    x[n] = 1
+
+@ruda.kernel
+def wrong(x: Array[f32], n: i32):
+    x[0] = n
+"""
+
+
+@pytest.fixture
+def shown(ruda: Run, plugin: Callable[..., None], tmp_path: Path) -> Run:
+    """`ruda show`, of the module `opened`, in a dialect that needs no plugin but its own."""
+    (tmp_path / "opened.py").write_text(OPEN)
+    assert ruda("new-backend", "acme").returncode == 0
+    info = tmp_path / "site" / "ruda_acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ruda-acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[ruda.backends]\nacme = ruda_acme\n")
+    path = os.pathsep.join(
+        [str(tmp_path / "site"), str(tmp_path / "ruda-acme" / "src"), os.environ.get("PYTHONPATH", "")]
+    )
+    return lambda *words: ruda("show", *words, PYTHONPATH=path)
+
+
+def test_show_says_what_to_type(shown: Run) -> None:
+    done = shown("opened:generic", "--dialect", "acme")
+    line = "ruda show opened:generic 'Array[f32]' f16 16 'Tensor[f32, 2]' --dialect acme"
+    assert done.returncode == 1 and line in done.stderr and "Traceback" not in done.stderr
+    assert "4 parameters, and 1 types" in shown("opened:generic", "f32", "--dialect", "acme").stderr
+    done = shown("opened:generic", "Array[f32]", "f16", "0", "Tensor[f32, 3]", "--dialect", "acme")
+    assert done.returncode == 0 and "kernel void" in done.stdout, done.stderr
+    assert shown("opened:closed", "--dialect", "acme").returncode == 0
+    assert shown("opened:closed").stderr.count("--dialect") == 1
+    assert "required: MODULE:KERNEL\n" in shown().stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("opened:generic", "Array[T]", "f16", "0", "Tensor[f32, 3]"), "'Array[T]' is no type"),
+        (("opened:generic", "Array[int]", "f16", "0", "Tensor[f32, 3]"), "write Array[i32]"),
+        (("opened:generic", "Array[f32]", "f16", "0", "Tensor[f32]"), "one rank: write Tensor[f32, 2]"),
+        (("opened:generic", "Array[f32]", "f16", "0", "Tensor[f16, 3]"), "got Tensor[f16, 3]"),
+        (("opened:generic", "Array[f32]", "u8", "0", "Tensor[f32, 3]"), "one of f16, i32 for C"),
+        (("opened:wrong",), "write f32(n)"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_message(shown: Run, words: tuple[str, ...], message: str) -> None:
+    done = shown(*words, "--dialect", "acme")
+    assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def test_an_unknown_dialect_is_told_those_there_are_once_each(shown: Run) -> None:
+    done = shown("opened:closed", "--dialect", "nonesuch")
+    names = done.stderr.partition("there are ")[2].strip()
+    assert "acme" in names and len(set(names.split(", "))) == len(names.split(", "))
+    assert "['" not in done.stderr
+
+
+def test_the_version_is_printed(ruda: Run) -> None:
+    import ruda_core
+
+    done = ruda("--version")
+    assert (done.returncode, done.stdout) == (0, f"ruda {ruda_core.__version__}\n")
+
+
 @pytest.mark.parametrize(
     "text, dim", [("64", (64,)), ("16,8", (16, 8)), ("0", None), ("1,2,3,4", None), ("x", None)]
 )
