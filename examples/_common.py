@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,22 @@ import numpy as np
 import ruda_core as ruda
 
 
-def chosen_client() -> ruda.ComputeClient:
-    """A client of the device named as the first argument ("opencl", "cuda:1"), else of the best one."""
-    return ruda.client(sys.argv[1] if len(sys.argv) > 1 else None)
+def chosen_client(doc: str | None) -> ruda.ComputeClient:
+    """A client of the device named on the command line, else of the best one; `doc` is what `--help` says."""
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument(
+        "device",
+        nargs="?",
+        metavar="DEVICE",
+        help='a backend or a device of `ruda devices`, such as "opencl" or "cuda:1"; without one, the best',
+    )
+    name = parser.parse_args().device
+    try:
+        return ruda.client(name)
+    except ruda.BackendError as error:
+        parser.error(str(error))
 
 
 def report(client: ruda.ComputeClient, what: str, got: Any, expected: Any, tolerance: float = 0.0) -> None:

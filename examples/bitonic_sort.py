@@ -67,7 +67,7 @@ def sort(client: ruda.ComputeClient, keys: Any) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     keys = np.random.default_rng(1).integers(0, 1000, 4096).astype(np.uint32)
     report(client, "bitonic sort of 4096 keys", sort(client, keys), np.sort(keys))
 

@@ -56,7 +56,7 @@ def reference(image: Any, clamp: bool = False) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     image = np.random.default_rng(1).integers(0, 256, (37, 61)).astype(np.float32)
     for clamp in (False, True):
         border = "clamped" if clamp else "zero"

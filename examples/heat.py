@@ -66,7 +66,7 @@ def reference(start: Any, rate: float, steps: int) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     rng = np.random.default_rng(1)
     for name, shape, rate in (("plate", (37, 50), 0.25), ("block", (9, 17, 21), 0.125)):
         start = rng.random(shape).astype(np.float32)

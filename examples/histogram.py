@@ -61,7 +61,7 @@ def histogram(client: ruda.ComputeClient, data: Any) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     pixels = (np.random.default_rng(1).normal(128, 40, 50_000) % 256).astype(np.uint8)
     expected = np.bincount(pixels, minlength=BINS)
     report(client, "histogram of bytes", histogram(client, pixels), expected)

@@ -64,7 +64,7 @@ def reference(x: Any, weight: Any, bias: Any, epsilon: float = 1e-5) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     rng = np.random.default_rng(1)
     x, weight, bias = (rng.standard_normal(shape).astype(np.float32) for shape in ((9, 300), 300, 300))
     report(

@@ -61,7 +61,7 @@ def reference(left: float, top: float, step: float, cap: int, shape: tuple[int, 
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     view = (-2.0, -1.25, 2.5 / 64, 50, (64, 80))
     counts, _ = mandelbrot(client, *view)
     same = np.mean(counts == reference(*view))  # rounding decides at the edge of the set

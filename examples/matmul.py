@@ -58,7 +58,7 @@ def matmul(client: ruda.ComputeClient, a: Any, b: Any, tile: int | None = 8) -> 
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     rng = np.random.default_rng(1)
     a = rng.integers(-8, 8, (33, 17)).astype(np.float32)
     b = rng.integers(-8, 8, (17, 65)).astype(np.float32)

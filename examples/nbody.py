@@ -72,7 +72,7 @@ def reference(bodies: Any, speeds: Any, dt: float, steps: int) -> tuple[Any, Any
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     bodies = np.random.default_rng(1).uniform(0.5, 1.5, (100, 4)).astype(np.float32)
     speeds = np.zeros_like(bodies)
     got, expected = simulate(client, bodies, speeds, 1e-3, 4), reference(bodies, speeds, 1e-3, 4)

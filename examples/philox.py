@@ -63,7 +63,7 @@ def uniform(client: ruda.ComputeClient, count: int, seed: int) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     zeros = words(client, np.zeros((1, 4), np.uint32), (0, 0))
     report(client, "Philox of zeros", zeros, [[0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]])
     report(client, "mean of 10,001 numbers", uniform(client, 10_001, seed=7).mean(), 0.5, tolerance=0.01)

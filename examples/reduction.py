@@ -70,7 +70,7 @@ def total(client: ruda.ComputeClient, x: Any, subgroups: bool) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     x = np.arange(100_000, dtype=np.uint32)
     report(client, "sum by a tree", total(client, x, subgroups=False), x.sum(dtype=np.uint32))
     if client.features().subgroup:

@@ -30,7 +30,7 @@ def saxpy(client: ruda.ComputeClient, a: float, x: Any, y: Any) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     x = np.arange(1_000_003, dtype=np.float32)
     y = np.ones_like(x)
     report(client, "saxpy of 1,000,003 elements", saxpy(client, 2.0, x, y), 2 * x + y)

@@ -94,7 +94,7 @@ def keep_positive(client: ruda.ComputeClient, x: Any) -> Any:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     x = np.random.default_rng(1).integers(-1000, 1000, 20_001).astype(np.int32)
     report(client, "prefix sum of 20,001 elements", scan(client, x), np.cumsum(x, dtype=np.int32))
     report(client, "compaction", keep_positive(client, x), x[x > 0])

@@ -72,7 +72,7 @@ def compressed(matrix: Any) -> tuple[Any, Any, Any]:
 
 
 def main() -> None:
-    client = chosen_client()
+    client = chosen_client(__doc__)
     rng = np.random.default_rng(1)
     matrix = (rng.integers(1, 9, (50, 300)) * (rng.random((50, 300)) < 0.3)).astype(np.float32)
     matrix[[0, -1]] = 0

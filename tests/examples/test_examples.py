@@ -41,6 +41,24 @@ def test_program_prints_what_agrees(device, name, monkeypatch, capsys):
     )
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_help_says_what_it_does(name, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    program = importlib.import_module(name)
+    with pytest.raises(SystemExit) as done:
+        program.main()
+    shown = capsys.readouterr().out
+    assert done.value.code == 0 and program.__doc__.splitlines()[0] in shown and "DEVICE" in shown
+
+
+def test_a_device_that_is_not_there_is_one_message(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["saxpy", "nonesuch"])
+    with pytest.raises(SystemExit):
+        saxpy.main()
+    shown = capsys.readouterr().err
+    assert "no backend 'nonesuch' is installed" in shown and "usage:" in shown
+
+
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 1_000_003])
 def test_saxpy_of_any_length(client, n):
     x = (np.arange(n) % 1000).astype(np.float32)
