@@ -211,6 +211,8 @@ class KernelSource:
     """Bytes of workgroup memory."""
     spread: bool = False
     """A one-dimensional count is folded over the axes; the kernel finds its linear position itself."""
+    per_unit: int = 1
+    """Positions along x that each unit does, a power of two: the launcher divides a count's x by it, rounding up."""
     sites: tuple[Site, ...] = ()
     options: tuple[str, ...] = ()
     """Options for the target's compiler, part of the cache key."""

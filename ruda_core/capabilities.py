@@ -134,6 +134,9 @@ class Target:
     timestamps: bool = False
     graphs: bool = False
     pinned: bool = False
+    widen: int = 0
+    """Bytes that one unit best moves at a time. Elementwise kernels of scalars then do several neighbours
+    in each unit; 0: the device gains nothing by that, or does it by itself."""
 
     def supports(self, *names: str) -> bool:
         """True when all these semantics are native."""

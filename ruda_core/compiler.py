@@ -58,6 +58,7 @@ from ruda_core.passes.trips import trips
 from ruda_core.passes.uniform_loads import uniform_loads
 from ruda_core.passes.uniformity import barrier_dependent_arrays, uniformity
 from ruda_core.passes.vectors import vectors
+from ruda_core.passes.widen import widen
 from ruda_core.passes.zeroing import zeroing
 
 Anywhere = Callable[[ir.Function], ir.Function]
@@ -69,6 +70,7 @@ LANGUAGE: tuple[Anywhere, ...] = (fold, uniformity, bounds, dead_code, faults, t
 LEGALISE: tuple[Anywhere | ForTarget, ...] = (
     uniform_loads,
     scalars,
+    widen,
     positions,
     vectors,
     math_functions,
@@ -177,6 +179,7 @@ class Compiler:
             mode=language.mode,
             shared_memory=_shared_bytes(final),
             spread=facts.spread,
+            per_unit=final.per_unit,
             sites=final.sites,
             options=options,
             file=span.file,
@@ -214,6 +217,7 @@ def _digest(source: KernelSource, text: str) -> str:
         source.dim,
         source.mode,
         source.spread,
+        source.per_unit,
         source.options,
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -303,7 +307,7 @@ def _refuse_racing_uniformity(function: ir.Function) -> None:
 def _bindings(language: ir.Function, final: ir.Function) -> Iterator[BindingSpec]:
     used = accesses(final)
     for binding in final.bindings:
-        names = tuple(array.name for array in binding.arrays if array.name != FAULTS)
+        names = tuple(array.name for array in binding.arrays if array.name != FAULTS and array.over is None)
         found = [used[array] for array in binding.arrays if array in used]
         yield BindingSpec(
             name=binding.name,
@@ -333,7 +337,7 @@ def _slots(function: ir.Function, *, trimmed: bool) -> Iterator[Slot]:
     if function.mode == "validate":
         yield Slot("program", "u32")
     for array in function.in_space("global"):
-        if array.name == FAULTS:
+        if array.name == FAULTS or array.over is not None:
             continue
         for kind in _ARRAY_SLOTS:
             if wanted(kind, array.name):

@@ -190,7 +190,7 @@ class CLikeSpelling:
     def stored(self, array: ir.Array) -> ValueType:
         """What one index selects in memory: an element, a component of it, or a word it was bound as."""
         binding = self.bindings.get(array)
-        if binding is not None and binding.dtype is not array.dtype.scalar:
+        if array.over is None and binding is not None and binding.dtype is not array.dtype.scalar:
             return binding.dtype
         return array.dtype.scalar if array in self._by_component else array.dtype
 

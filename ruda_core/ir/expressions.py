@@ -55,6 +55,9 @@ class Array:
     """Of a `Tensor` parameter; None for an `Array`."""
     values: tuple[int | float | bool, ...] = ()
     """Of a constant array."""
+    over: Array | None = None
+    """The parameter whose memory this array names by whole vectors, made by the pass `widen`. An index
+    counts from the start of the binding; there is no length, offset or argument of its own."""
 
     @property
     def axes(self) -> int:

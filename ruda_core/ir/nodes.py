@@ -102,6 +102,8 @@ class Function:
     groups: tuple[tuple[str, ...], ...] = ()
     """Array parameters that share an allocation and so one binding."""
     spread: bool = False
+    per_unit: int = 1
+    """Positions along x that each unit does: a launch has so many times fewer workgroups along x."""
     span: Span | None = None
 
     @property

@@ -120,9 +120,12 @@ class Writer:
             yield f"except {r}PackErrors as {r}error: {r}unpackable({r}error, {self._scalars()})"
         else:
             yield f"{r}words = b''"
-        grid = f"{r}x, {r}y, {r}z"
+        groups = f"{r}x"
+        if source.per_unit > 1:
+            groups = f"{r}x + {source.per_unit - 1} >> {source.per_unit.bit_length() - 1}"
+        grid = f"{groups}, {r}y, {r}z"
         if source.spread:
-            yield f"{r}gx, {r}gy, {r}gz = {r}fold({r}x)"
+            yield f"{r}gx, {r}gy, {r}gz = {r}fold({groups})"
             grid = f"{r}gx, {r}gy, {r}gz"
         bound = [binding.arrays[0] for binding in source.bindings if binding.arrays]
         for n in bound:

@@ -21,7 +21,7 @@ def bind(function: ir.Function, target: Target) -> ir.Function:
     bindings = []
     for arrays in _groups(function):
         dtype = _dtype(arrays, target)
-        name = "_".join(a.name for a in arrays)
+        name = "_".join(a.name for a in arrays if a.over is None)
         bindings.append(ir.Binding(name, dtype, arrays, any(a in atomic for a in arrays)))
     return replace(function, bindings=tuple(bindings))
 
@@ -30,13 +30,14 @@ def _groups(function: ir.Function) -> list[tuple[ir.Array, ...]]:
     """The global arrays, those of one allocation together."""
     groups: dict[object, list[ir.Array]] = {}
     for array in function.in_space("global"):
-        mates = next((g for g in function.groups if array.name in g), array.name)
+        name = array.name if array.over is None else array.over.name
+        mates = next((g for g in function.groups if name in g), name)
         groups.setdefault(mates, []).append(array)
     return [tuple(g) for g in groups.values()]
 
 
 def _dtype(arrays: tuple[ir.Array, ...], target: Target) -> DType:
-    dtypes = {_element(a.dtype.scalar, target) for a in arrays}
+    dtypes = {_element(a.dtype.scalar, target) for a in arrays if a.over is None}
     dtype = dtypes.pop()
     return u32 if dtypes or dtype.name not in target.storage else dtype
 

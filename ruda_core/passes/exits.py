@@ -44,13 +44,13 @@ def _blocks(body: ir.Body) -> ir.Body:
 
 def _resolved(block: ir.Block) -> ir.Body:
     """What replaces a block whose inner blocks are resolved."""
-    body = _tail(block.body, block.label)
+    body = without_tail_leaves(block.body, block.label)
     if not leaves(body, block.label):
         return body
     return _Once(block.label).convert(replace(block, body=body))
 
 
-def _tail(body: ir.Body, label: int) -> ir.Body:
+def without_tail_leaves(body: ir.Body, label: int) -> ir.Body:
     """`body`, at the end of the block, with leaves in tail position gone."""
     for at, s in enumerate(body):
         before, rest = body[:at], body[at + 1 :]
@@ -66,7 +66,10 @@ def _tail(body: ir.Body, label: int) -> ir.Body:
                 then = (*then, *rest)
             elif rest:
                 return body
-            return (*before, replace(s, then=_tail(then, label), orelse=_tail(orelse, label)))
+            return (
+                *before,
+                replace(s, then=without_tail_leaves(then, label), orelse=without_tail_leaves(orelse, label)),
+            )
         if isinstance(s, (ir.For, ir.Loop)) and not rest:
             return (*before, replace(s, body=_broken(s.body, label)))
         return body

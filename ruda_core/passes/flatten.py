@@ -51,7 +51,7 @@ class _Flatten(Rewriter):
         if array.rank is not None:
             along = self.per_axis(indices[0], array) if s.flat else indices
             indices = [self.strided(along, array)]
-        if not self.offsets or array.space != "global" or array.name == FAULTS:
+        if not self.offsets or array.space != "global" or array.name == FAULTS or array.over is not None:
             return indices[0]
         return binary("+", ir.Offset(self.function.index, s.span, array), indices[0])
 

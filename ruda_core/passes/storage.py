@@ -80,6 +80,8 @@ class _Storage(Rewriter):
 
     def layout(self, array: ir.Array, stored: DType | None, atomic: bool) -> _Layout:
         dtype = array.dtype.scalar
+        if array.over is not None:
+            return _Layout(array, dtype, True)
         if (
             dtype in (f32, f64)
             and not self.target.supports("nonfinite")

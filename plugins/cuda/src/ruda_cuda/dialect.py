@@ -66,6 +66,7 @@ BASELINE = Target(
     timestamps=True,
     graphs=True,
     pinned=True,
+    widen=16,
 )
 """Every device that NVRTC compiles for."""
 

