@@ -5,8 +5,11 @@ python benchmarks/launch.py
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
+
 import numpy as np
-from timing import Row, limit_row, median_each, ratio_row, show
+from timing import Row, limit_row, median_each, nothing, ratio_row, show
 
 import ruda_core as ruda
 from ruda_core import Array, f32, i32
@@ -77,31 +80,36 @@ def null_client() -> ComputeClient:
     return ComputeClient(runtime.create_server(Device("null")), runtime)
 
 
-def measure(client: ComputeClient, number: int, repeat: int = 21) -> list[float]:
-    """Median seconds of a generic and of a prepared launch."""
+Peer = tuple[Callable[[], object], Callable[[], object]]
+"""A launch by another library, and the wait for all of them."""
+
+
+def measure(client: ComputeClient, number: int, repeat: int = 21, peer: Peer | None = None) -> list[float]:
+    """Median seconds of a generic launch, of a prepared one, and of the peer's."""
     x, y = client.zeros(1024, np.float32), client.zeros(1024, np.float32)
     scale.launch(client, 16, 64, 2.0, 1024, x, y)
     prepared = scale.prepare(client, 64, 2.0, 1024, x, y)
     launch = scale.launch
-    times = median_each(
-        [lambda: launch(client, 16, 64, 2.0, 1024, x, y), lambda: prepared(16, 2.0, 1024, x, y)],
-        repeat=repeat,
-        number=number,
-    )
-    client.sync().result()
-    return times
+    functions: list[Callable[[], object]] = [
+        lambda: launch(client, 16, 64, 2.0, 1024, x, y),
+        lambda: prepared(16, 2.0, 1024, x, y),
+    ]
+    finish = nothing
+    if peer is not None:
+        functions.append(peer[0])
+        finish = peer[1]
+
+    def settle() -> None:
+        client.sync().result()
+        finish()
+
+    return median_each(functions, repeat=repeat, number=number, settle=settle)
 
 
-def opencl_peer(number: int) -> float | None:
-    """Median seconds of PyOpenCL's own typed launch on its first device; None where there is none."""
-    try:
-        import pyopencl as cl
-
-        client = ruda.client("opencl")
-    except (ImportError, ruda.BackendError):
-        return None
-    resource = client.resource(client.create_from_slice(bytes(4096)))
-    context = resource.context
+def opencl_peer(client: ComputeClient) -> Peer:
+    """PyOpenCL's own typed launch on the same device."""
+    cl = importlib.import_module("pyopencl")
+    context = cl.Context(client.resource(client.create_from_slice(bytes(4096))).context.devices)
     queue = cl.CommandQueue(context)
     text = (
         "__kernel void scale(float a, int n, __global const float *x, __global float *y)"
@@ -110,11 +118,22 @@ def opencl_peer(number: int) -> float | None:
     kernel = cl.Kernel(cl.Program(context, text).build(), "scale")
     kernel.set_scalar_arg_dtypes([np.float32, np.int32, None, None])
     x, y = (cl.Buffer(context, cl.mem_flags.READ_WRITE, 4096) for _ in range(2))
-    (median,) = median_each(
-        [lambda: kernel(queue, (1024,), (64,), 2.0, 1024, x, y)], repeat=21, number=number
-    )
-    queue.finish()
-    return median
+    return lambda: kernel(queue, (1024,), (64,), 2.0, 1024, x, y), queue.finish
+
+
+def opencl_rows(client: ComputeClient) -> list[Row]:
+    """Against PyOpenCL: what ours adds where the device is a CPU, a ratio where it is not."""
+    device = client.device
+    generic, prepared, peer = measure(client, 200, peer=opencl_peer(client))
+    if device.kind == "cpu":
+        return [
+            limit_row(f"{device}, launch less PyOpenCL's", generic - peer, 3.0),
+            limit_row(f"{device}, prepared less PyOpenCL's", prepared - peer, 1.0),
+        ]
+    return [
+        ratio_row(f"{device}, launch against PyOpenCL", generic, peer, 1.1),
+        ratio_row(f"{device}, prepared against PyOpenCL", prepared, peer, 0.95),
+    ]
 
 
 def main() -> None:
@@ -128,13 +147,8 @@ def main() -> None:
         generic, prepared = measure(ruda.client(device), 200)
         rows.append(Row(f"{device}, launch", f"{generic * 1e6:.2f} µs", "", None, "", None))
         rows.append(Row(f"{device}, prepared", f"{prepared * 1e6:.2f} µs", "", None, "", None))
-        peer = opencl_peer(200) if device.backend == "opencl" else None
-        if peer is not None and device.kind == "cpu":
-            rows.append(limit_row(f"{device}, launch less PyOpenCL's", generic - peer, 3.0))
-            rows.append(limit_row(f"{device}, prepared less PyOpenCL's", prepared - peer, 1.0))
-        elif peer is not None:
-            rows.append(ratio_row(f"{device}, launch against PyOpenCL", generic, peer, 1.1))
-            rows.append(ratio_row(f"{device}, prepared against PyOpenCL", prepared, peer, 0.95))
+        if device.backend == "opencl":
+            rows += opencl_rows(ruda.client(device))
     show("launch: 2 arrays, 2 scalars", rows)
 
 

@@ -11,8 +11,21 @@ from rich.console import Console
 from rich.table import Table
 
 
-def median_each(functions: Sequence[Callable[[], object]], *, repeat: int, number: int) -> list[float]:
-    """Median seconds of one call of each function, measured in turn so that drift hits all alike."""
+def nothing() -> None:
+    """What there is to settle where calls leave nothing behind."""
+
+
+def median_each(
+    functions: Sequence[Callable[[], object]],
+    *,
+    repeat: int,
+    number: int,
+    settle: Callable[[], object] = nothing,
+) -> list[float]:
+    """Median seconds of one call of each function, measured in turn so that drift hits all alike.
+
+    `settle` runs after each series of `number` calls, untimed: a device that is behind makes launches wait.
+    """
     samples: list[list[float]] = [[] for _ in functions]
     for _ in range(repeat):
         for function, kept in zip(functions, samples, strict=True):
@@ -20,6 +33,7 @@ def median_each(functions: Sequence[Callable[[], object]], *, repeat: int, numbe
             for _ in range(number):
                 function()
             kept.append((time.perf_counter() - start) / number)
+            settle()
     return [statistics.median(kept) for kept in samples]
 
 

@@ -46,13 +46,21 @@ def dtypes_of(*clients: ruda.ComputeClient) -> tuple[str, ...]:
     return tuple(n for n in (*INTEGERS, *FLOATS) if all(c.features().dtypes[n].arithmetic for c in clients))
 
 
+def flushed_by(*clients: ruda.ComputeClient) -> frozenset[str]:
+    """The dtypes whose subnormals one of these devices does not promise to keep; bf16 is computed as f32."""
+    features = [c.features() for c in clients]
+    narrow = () if all(f.f16_subnormals for f in features) else ("f16",)
+    wide = () if all(f.f32_subnormals for f in features) else ("f32", "bf16")
+    return frozenset((*narrow, *wide))
+
+
 class Comparison:
     """Compares devices with a reference client, one kernel after another."""
 
     def __init__(self, reference: ruda.ComputeClient, clients: list[ruda.ComputeClient]) -> None:
         self.reference = reference
         self.clients = clients
-        self.generator = Generator(dtypes_of(reference, *clients))
+        self.generator = Generator(dtypes_of(reference, *clients), flushed=flushed_by(*clients))
         self._folder = tempfile.TemporaryDirectory()
 
     def check(self, seed: int) -> list[tuple[ruda.ComputeClient, Difference]]:

@@ -1,12 +1,16 @@
 """Float results hidden from compilers that would do algebra with them.
 
-Where the target's compiler reassociates, every result of float `+ - * /` is fenced, unless the kernel
-gives leave by `fp_fast`; and so are square roots, and the operands that such compilers simplify single operations by: zeros and
-subnormals as constants, converted bools, and the right side of `-` and `/`, which may turn out to be the
-same value as the left. Where it may only contract, and the kernel forbids that but the target has no
-control for it, products are fenced.
+Where the target's compiler reassociates, or takes it that nothing is NaN or infinite, it must see no float
+operation that it could simplify, unless the kernel gives leave by `fp_fast`. So every result of `+ - * /` and
+of square roots is fenced, and every operand is hidden: a variable is, once what it was given is fenced; so is a
+parameter, and a constant by which nothing gets simpler. The right side of `-` and `/`, which may turn out to be
+the same value as the left, gets a fence of another kind; for `/` also a constant, whose reciprocal is not exact.
+A product that a kernel lets be fused into the sum around it needs no fence of its own.
 
-Runs after every pass that makes float arithmetic; only `dead_code` follows.
+Where the compiler may only contract, and the kernel forbids that but the target has no control for it,
+products are fenced.
+
+Runs after every pass that makes float arithmetic; only `fold_legal` and `dead_code` follow.
 """
 
 from __future__ import annotations
@@ -18,41 +22,68 @@ from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter
 
 _ALL = frozenset({"+", "-", "*", "/"})
-_PRODUCTS = frozenset({"*"})
 
 
 def fences(function: ir.Function, target: Target) -> ir.Function:
     """The function with fences where `target` needs them."""
     if target.reassociates and not function.fp_fast:
-        return _Fences(_ALL, operands=True).run(function)
+        return _Hiding(fuses=function.fp_contract).run(function)
     if not function.fp_contract and not target.contract_control:
-        return _Fences(_PRODUCTS).run(function)
+        return _Products().run(function)
     return function
 
 
-class _Fences(Rewriter):
-    def __init__(self, operators: frozenset[str], *, operands: bool = False) -> None:
-        self.operators = operators
-        self.operands = operands
+class _Products(Rewriter):
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        return _fenced(expr) if _is_float(expr, "*") else _once(expr)
+
+
+class _Hiding(Rewriter):
+    def __init__(self, *, fuses: bool) -> None:
+        self.fuses = fuses
+
+    def stmt(self, stmt: ir.Stmt) -> None:
+        if isinstance(stmt, (ir.Let, ir.Assign)) and stmt.symbol.type.is_float:
+            stmt = replace(stmt, value=_hidden(stmt.value))
+        self.emit(stmt)
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
-        if isinstance(expr, ir.Binary) and expr.type.is_float and expr.op in self.operators:
-            if self.operands:
-                expr = _without_algebra(expr)
-            return ir.Fence(expr.type, expr.span, expr)
-        if self.operands and isinstance(expr, ir.Math) and expr.fn == "sqrt":
-            return ir.Fence(expr.type, expr.span, expr)
-        if isinstance(expr, ir.Fence) and isinstance(expr.a, ir.Fence):
-            return expr.a
-        return expr
+        if isinstance(expr, ir.Binary) and expr.type.is_float and expr.op in _ALL:
+            return _fenced(replace(expr, a=self.left(expr), b=self.right(expr)))
+        if isinstance(expr, ir.Math) and expr.fn == "sqrt":
+            return _fenced(expr)
+        return _once(expr)
+
+    def left(self, expr: ir.Binary) -> ir.Expr:
+        product = self.fused(expr.a, expr.b) if expr.op in "+-" else None
+        return product or _hidden(expr.a)
+
+    def right(self, expr: ir.Binary) -> ir.Expr:
+        if expr.op == "/" or (expr.op == "-" and not isinstance(expr.b, ir.Const)):
+            return _firmly(expr.b)
+        product = self.fused(expr.b, expr.a) if expr.op == "+" else None
+        return product or _hidden(expr.b)
+
+    def fused(self, expr: ir.Expr, other: ir.Expr) -> ir.Binary | None:
+        """The product behind a fence, where it may be fused and `other` shows nothing to factor out."""
+        if not self.fuses or not isinstance(expr, ir.Fence) or not isinstance(expr.a, ir.Binary):
+            return None
+        product = expr.a
+        if not _is_float(product, "*") or (isinstance(other, ir.Fence) and _is_float(other.a, "*")):
+            return None
+        alike = isinstance(other, ir.Ref) and any(
+            isinstance(factor, ir.Ref) and factor.symbol is other.symbol for factor in (product.a, product.b)
+        )
+        return None if alike else product
 
 
-def _without_algebra(expr: ir.Binary) -> ir.Binary:
-    """The operation with those operands fenced that a compiler would simplify it by."""
-    a = _fenced(expr.a) if _invites(expr.a) else expr.a
-    alike = expr.op in "-/" and not isinstance(expr.b, (ir.Const, ir.Param))
-    b = _firmly(expr.b) if alike else _fenced(expr.b) if _invites(expr.b) else expr.b
-    return expr if a is expr.a and b is expr.b else replace(expr, a=a, b=b)
+def _is_float(expr: ir.Expr, op: str) -> bool:
+    return isinstance(expr, ir.Binary) and expr.type.is_float and expr.op == op
+
+
+def _once(expr: ir.Expr) -> ir.Expr:
+    """Without a fence around a fence."""
+    return expr.a if isinstance(expr, ir.Fence) and isinstance(expr.a, ir.Fence) else expr
 
 
 def _fenced(expr: ir.Expr) -> ir.Expr:
@@ -65,11 +96,17 @@ def _firmly(expr: ir.Expr) -> ir.Expr:
     return ir.Fence(expr.type, expr.span, expr, firm=True)
 
 
-def _invites(expr: ir.Expr) -> bool:
-    """A constant that is zero or subnormal in f32, or a bool as a number."""
-    if isinstance(expr, ir.Cast):
-        return expr.a.type.kind == "bool"
-    return isinstance(expr, ir.Const) and abs(expr.value) < _SMALLEST_NORMAL
+def _hidden(expr: ir.Expr) -> ir.Expr:
+    """The operand, fenced if a compiler might know something of its value."""
+    return expr if _is_opaque(expr) else _fenced(expr)
+
+
+def _is_opaque(expr: ir.Expr) -> bool:
+    if isinstance(expr, ir.Const):
+        return abs(expr.value) >= _SMALLEST_NORMAL
+    if isinstance(expr, ir.Unary):
+        return _is_opaque(expr.a)
+    return isinstance(expr, (ir.Fence, ir.Ref, ir.Param))
 
 
 _SMALLEST_NORMAL = 2.0**-126

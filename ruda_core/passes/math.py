@@ -66,8 +66,6 @@ class _Math(Rewriter):
 
     def fma(self, expr: ir.Math) -> ir.Expr:
         dtype = expr.type.scalar
-        if self.target.fma and dtype in (f32, f64) and dtype.name in self.target.arithmetic:
-            return expr
         advice = "write a * b + c" if dtype is f32 else "cast the operands to f32"
         message = f"fma of {dtype.name}: this device has none that rounds once; {advice}"
         raise error_at(UnsupportedFeature, message, expr.span)

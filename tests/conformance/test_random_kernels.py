@@ -32,6 +32,15 @@ def test_seed_gives_the_same_kernel_again():
     assert generator.kernel(7).text != generator.kernel(8).text
 
 
+def test_flushed_dtypes_get_no_bits_of_integers():
+    def texts(*flushed: str) -> str:
+        return "\n".join(Generator(flushed=flushed).kernel(seed).text for seed in range(200))
+
+    assert "bitcast(f32" in texts()
+    assert "bitcast(f32" not in texts("f32")
+    assert "bitcast(i32" in texts("f32")
+
+
 def test_kernels_use_the_whole_language():
     texts = "\n".join(Generator(("i32", "u32", "f32", "u8")).kernel(seed).text for seed in range(200))
     for part in (

@@ -85,7 +85,7 @@ def _leaf(w: Writer, dtype: str, *, typed: bool) -> str:
 def _converted(w: Writer, dtype: str, depth: int) -> str:
     """A value of any dtype, cast; or an integer's bits as a dtype of the same width."""
     same = [d for d in w.dtypes if d not in FLOATS and d != dtype and _bits(d) == _bits(dtype)]
-    if same and w.chance(0.3):
+    if same and dtype not in w.flushed and w.chance(0.3):
         return f"ruda.bitcast({dtype}, {expression(w, w.choose(same), depth, typed=True)})"
     source = w.choose((*w.dtypes, "bool"))
     return f"{dtype}({expression(w, source, depth, typed=True)})"

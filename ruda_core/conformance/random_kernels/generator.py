@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ruda_core.conformance.random_kernels.expressions import condition, expression, index
@@ -31,13 +31,20 @@ class RandomKernel:
 class Generator:
     """Builds kernels over some dtypes."""
 
-    def __init__(self, dtypes: Sequence[str] = ("i32", "u32", "f32", "i8", "u8", "i16", "u16")) -> None:
-        """`dtypes`: names from `INTEGERS` and `FLOATS` that the devices under test have; i32 among them."""
+    def __init__(
+        self,
+        dtypes: Sequence[str] = ("i32", "u32", "f32", "i8", "u8", "i16", "u16"),
+        *,
+        flushed: Collection[str] = (),
+    ) -> None:
+        """`dtypes`: names from `INTEGERS` and `FLOATS` that the devices under test have; i32 among them.
+        `flushed`: those whose subnormals one of them does not promise to keep."""
         self.dtypes = tuple(dtypes)
+        self.flushed = frozenset(flushed)
 
     def kernel(self, seed: int) -> RandomKernel:
         """The kernel of a seed: the same for the same dtypes, always."""
-        w = Writer(random.Random(seed), self.dtypes)
+        w = Writer(random.Random(seed), self.dtypes, flushed=self.flushed)
         for _ in range(w.rng.randint(0, 2)):
             self._helper(w)
         inputs = tuple(w.choose(self.dtypes) for _ in range(w.rng.randint(1, 3)))
@@ -81,7 +88,13 @@ class Generator:
 
     def _helper(self, outer: Writer) -> None:
         """A function with statements, an early return, and one or two results."""
-        w = Writer(outer.rng, self.dtypes, helpers=list(outer.helpers), position="ruda.UNIT_POS")
+        w = Writer(
+            outer.rng,
+            self.dtypes,
+            helpers=list(outer.helpers),
+            position="ruda.UNIT_POS",
+            flushed=self.flushed,
+        )
         w.names = outer.names
         name = outer.fresh("helper")
         parameters = tuple(w.choose(self.dtypes) for _ in range(w.rng.randint(1, 3)))

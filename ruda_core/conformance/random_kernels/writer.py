@@ -54,6 +54,8 @@ class Writer:
     """An expression of the index type."""
     in_loop: bool = False
     names: int = 0
+    flushed: frozenset[str] = frozenset()
+    """Dtypes whose subnormals may be lost, so that no integer's bits become one."""
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)

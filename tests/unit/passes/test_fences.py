@@ -24,13 +24,46 @@ def stored(f: ir.Function) -> str:
     return show(f).split("store ")[1]
 
 
+WILD = replace(TARGET, reassociates=True)
+
+
+def hidden(make, *dtypes, **options: bool) -> str:
+    """What is stored by a function of so many operands on a target whose compiler reassociates."""
+    return stored(fences(scalar_function(make, *(dtypes or (f32, f32)), **options), WILD))
+
+
 def test_every_result_where_the_compiler_reassociates() -> None:
-    wild = replace(TARGET, reassociates=True)
-    text = stored(fences(value(), wild))
+    text = stored(fences(value(fp_contract=False), WILD))
     assert text.count("fence(") == 4
-    assert stored(fences(value(fp_fast=True), wild)).count("fence(") == 0
-    twice = fences(fences(value(), wild), wild)
+    assert stored(fences(value(fp_fast=True), WILD)).count("fence(") == 0
+    twice = fences(fences(value(fp_contract=False), WILD), WILD)
     assert stored(twice) == text
+
+
+def test_a_product_that_may_be_fused_stands_bare_in_its_sum() -> None:
+    def dot(x, y):
+        return b.binary("+", b.binary("*", x, y), b.unary("-", x))
+
+    assert hidden(dot).count("fence(") == 1
+    assert hidden(dot, fp_contract=False).count("fence(") == 2
+    two = hidden(lambda x, y: b.binary("+", b.binary("*", x, y), b.binary("*", x, x)))
+    assert two.count("fence(") == 3  # x could be factored out of bare products
+    one = hidden(lambda x, y: b.binary("+", b.binary("*", x, y), x))
+    assert one.count("fence(") == 2
+
+
+def test_what_a_compiler_may_know_is_hidden() -> None:
+    known = b.select(
+        b.compare("<", b.const(f32, 0.0), b.const(f32, 1.0)), b.const(f32, 0.0), b.const(f32, 1.0)
+    )
+    assert hidden(lambda x, y: b.binary("*", x, known)).count("fence(") == 2
+    assert hidden(lambda x, y: b.binary("*", x, b.const(f32, 2.0))).count("fence(") == 1
+    assert hidden(lambda x, y: b.binary("*", x, b.const(f32, 0.0))).count("fence(") == 2
+
+
+def test_divisors_are_hidden_for_their_reciprocals() -> None:
+    assert hidden(lambda x, y: b.binary("/", x, b.const(f32, 0.1))).count("fence(") == 2
+    assert hidden(lambda x, y: b.binary("/", x, y)).count("fence(") == 2
 
 
 def test_products_where_contraction_is_forbidden_and_uncontrolled() -> None:

@@ -223,7 +223,10 @@ def test_what_cannot_be_right_is_refused() -> None:
     with pytest.raises(UnsupportedFeature, match="fma of f32"):
         math(scalar_function(lambda p: b.math("fma", p, p, p), f32), TARGET)
     fused = scalar_function(lambda p: b.math("fma", p, p, p), f32)
-    assert math(fused, replace(TARGET, fma=True)).body == fused.body
+    native = replace(TARGET, fma=True, math=TARGET.math | {"fma:f32"})
+    assert math(fused, native).body == fused.body
+    with pytest.raises(UnsupportedFeature, match="fma of f64"):
+        math(scalar_function(lambda p: b.math("fma", p, p, p), f64), native)
 
 
 def test_expansions_are_fenced_where_the_compiler_reassociates() -> None:

@@ -280,19 +280,19 @@ class WGSLRenderer(CLikeRenderer):
         return f"{text}.{'xyzw'[index]}"
 
     def fence(self, value_type: ValueType, text: str, *, firm: bool = False) -> str:
-        """Through bits that change by a zero which only the host knows."""
+        """Through bits that change by a zero which only the host knows; twice that zero for a firm one."""
         word = u64 if value_type.bits == 64 else u32
         slot = next((s for s in self.layout.slots if s.kind == "zero"), None)
         if slot is None:
             self.refuse("a fence without the hidden zero")
         zero = self.convert(word, BY_NAME[slot.dtype], self.slot("zero", slot.name, slot.axis))
+        if firm:
+            zero = f"({zero} << 1u)"
         bits: ValueType = word
         if isinstance(value_type, VecType):
             bits = vec(word, value_type.lanes)
             zero = self.vector(bits, [zero])
-        return self.bitcast(
-            value_type, bits, f"({self.bitcast(bits, value_type, text)} {'|' if firm else '^'} {zero})"
-        )
+        return self.bitcast(value_type, bits, f"({self.bitcast(bits, value_type, text)} ^ {zero})")
 
     def negation(self, value_type: ValueType, a: str) -> str:
         return (
