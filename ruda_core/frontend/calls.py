@@ -125,7 +125,8 @@ def _method(low: Context, node: ast.Call, func: ast.Attribute) -> Value | None:
         return total(low, base, node)
     if isinstance(base, ArrayValue) and func.attr != "sum":
         return _axis_method(low, base, func.attr, node)
-    low.refuse(f"{show(base)} has no method {func.attr!r}", node)
+    advice = ": write a loop that adds" if isinstance(base, ArrayValue) else ""
+    low.refuse(f"{show(base)} has no method {func.attr!r}{advice}", node)
 
 
 def _axis_method(low: Context, base: ArrayValue, method: str, node: ast.Call) -> Value:

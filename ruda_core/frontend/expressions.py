@@ -105,7 +105,23 @@ def _array_attribute(low: Context, base: ArrayValue, node: ast.Attribute) -> Val
         return Static(array.dtype)
     if node.attr in ("shape", "stride"):
         low.refuse(f"{node.attr} is called with an axis: write {ast.unparse(node)}(0)", node)
-    low.refuse(f"the array {array.name!r} has no attribute {node.attr!r}", node)
+    advice = _NUMPY_ATTRIBUTES.get(node.attr, "").format(ast.unparse(node.value))
+    low.refuse(f"the array {array.name!r} has no attribute {node.attr!r}{advice}", node)
+
+
+_NUMPY_ATTRIBUTES = {
+    "size": ": write len({0})",
+    "ndim": ": write {0}.rank",
+    "strides": ": write {0}.stride(0)",
+    "T": ": exchange the indices, or pass a view, tensor.T",
+    "itemsize": ": dtypes are compared, as in {0}.dtype == f32",
+    "sum": ": write a loop that adds",
+    "min": ": write a loop with min",
+    "max": ": write a loop with max",
+    "copy": ": write a loop over its elements",
+    "astype": ": cast each element, as in f32({0}[i])",
+}
+"""What stands in kernels for attributes that NumPy's arrays have."""
 
 
 def subscript(low: Context, node: ast.Subscript) -> Value:

@@ -125,7 +125,7 @@ _FUNCTIONS: dict[str, tuple[str, str]] = {
     "select": ("cond a b", "`a` where `cond`, else `b`; both are evaluated."),
     "bitcast": ("dtype x", "The bits of `x` as another dtype of the same width."),
     "is_float": ("dtype", "Whether a dtype, or a value's dtype, is a float: compile-time."),
-    "clamp": ("x low high", "`min(max(x, low), high)`; NaN stays NaN."),
+    "clamp": ("x lo hi", "`min(max(x, lo), hi)`; NaN stays NaN."),
     "minimum": ("a b *more", "The smaller; NaN if either is NaN."),
     "maximum": ("a b *more", "The larger; NaN if either is NaN."),
     "fmin": ("a b", "The smaller; a number rather than NaN."),

@@ -177,6 +177,18 @@ def _parameters(
 
 
 def _scalar(low: Context, p: Parameter, argument: DType | VecType | IndexType) -> tuple[Value, ScalarParam]:
+    if isinstance(argument, VecType):
+        if isinstance(p.annotation, TypeVar):  # arrays of vectors bound it: a scalar, for all components
+            one = ir.Param(argument.scalar, p.span, p.name)
+            return Typed(ir.MakeVector(argument, p.span, (one,)), argument), ScalarParam(
+                p.name, argument.scalar.name
+            )
+        raise error_at(
+            KernelTypeError,
+            f"parameter {p.name!r} is a {argument!r}, which is not passed by value: take an array of them, "
+            f"{p.name}: Array[{argument!r}], or its components as scalars",
+            p.span,
+        )
     is_index = p.annotation is INDEX or argument is INDEX
     dtype = low.index if isinstance(argument, IndexType) or is_index else argument
     known: Type = INDEX if is_index else dtype

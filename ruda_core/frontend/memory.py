@@ -7,12 +7,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ruda_core.dtypes import DType, VecType, bool_, i32
+from ruda_core.dtypes import DType, VecType, bool_, i32, spelled
 from ruda_core.frontend.context import Context, suggestion
 from ruda_core.frontend.values import (
     INDEX,
     WINT,
     ArrayValue,
+    Namespace,
     Number,
     Static,
     TupleValue,
@@ -228,7 +229,9 @@ def _element(low: Context, value: Value, space: str, node: ast.Call) -> DType | 
     if known is bool:
         return bool_
     if not isinstance(known, (DType, VecType)):
-        low.refuse(f"ruda.{space} takes a dtype first, not {show(value)}: ruda.{space}(f32, 64)", node)
+        given = value.holder if isinstance(value, Namespace) else known
+        meant = spelled(given) or "f32"
+        low.refuse(f"ruda.{space} takes a dtype first, not {show(value)}: ruda.{space}({meant}, 64)", node)
     return known
 
 

@@ -128,7 +128,7 @@ _ADVICE: dict[type, str] = {
     Array: "write Array[f32]",
     Tensor: "write Tensor[f32]",
     Comptime: "write Comptime[int]",
-    Vec: "write Vec[f32, 4]",
+    Vec: "write Array[Vec[f32, 4]], or in a helper Vec[f32, 4]",
 }
 
 

@@ -29,6 +29,33 @@ def test_operators_work_by_component(client, name, lanes):
 
 
 @ruda.kernel
+def generic_saxpy(a: T, x: Array[T], y: Array[T]):
+    i = ruda.ABSOLUTE_POS
+    if i < len(y):
+        y[i] = a * x[i] + y[i]
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4])
+@pytest.mark.parametrize("name", ["f32", "i32"])
+def test_a_generic_scalar_is_for_all_components(client, name, lanes):
+    x = np.arange(24).astype(NUMPY[name])
+    given, out = client.tensor(x), client.tensor(x[::-1].copy())
+    arguments = [t if lanes == 1 else t.vectorized(lanes) for t in (given, out)]
+    generic_saxpy.launch(client, 1, 32, 3, *arguments)
+    np.testing.assert_array_equal(out.numpy(), 3 * x + x[::-1])
+
+
+@ruda.kernel
+def by_value(a: Vec[f32, 4], x: Array[f32]):
+    x[0] = a.x
+
+
+def test_a_vector_by_value_is_refused(client):
+    with pytest.raises(ruda.KernelTypeError, match="not passed by value"):
+        by_value.launch(client, 1, 1, 1.0, client.zeros(4, np.float32))
+
+
+@ruda.kernel
 def components(x: Array[Vec[f32, 4]], out: Array[Vec[f32, 4]], sums: Array[f32], count: Array[i32]):
     i = ruda.ABSOLUTE_POS
     if i == 0:

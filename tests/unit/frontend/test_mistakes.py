@@ -194,6 +194,28 @@ def numpy_zeros(x: Array[f32]):
     x[0] = y[0]
 
 
+def size(x: Array[f32]):
+    x[0] = f32(x.size)
+
+
+def astype(x: Array[f32]):
+    x[0] = x.astype(f32)
+
+
+def sum_method(x: Array[f32]):
+    x[0] = x.sum()
+
+
+def numpy_dtype(x: Array[f32]):
+    tile = ruda.shared(np.int16, 4)
+    x[0] = f32(tile[0])
+
+
+def python_dtype(x: Array[f32]):
+    tile = ruda.local(int, 4)
+    x[0] = f32(tile[0])
+
+
 def _own(v):
     return v + 1
 
@@ -212,6 +234,11 @@ BODIES = {
     largest: ("write a loop over its elements", "decorate"),
     numpy_sum: ("runs on the host only", "decorate"),
     numpy_zeros: ("ruda.local(f32, n)", "decorate"),
+    size: ("write len(x)", "dtype"),
+    astype: ("f32(x[i])", "dtype"),
+    sum_method: ("write a loop that adds", "dtype"),
+    numpy_dtype: ("ruda.shared(i16, 64)", "f32"),
+    python_dtype: ("ruda.local(i32, 64)", "f32"),
     plain: ("decorate _own with @ruda.func", "range"),
 }
 
@@ -222,3 +249,11 @@ def test_a_body_is_told_what_to_write(fn: Any) -> None:
     with pytest.raises(CompileError) as caught:
         lower(fn, {"x": ArrayParam("x", "f32", 1, None)}, dim=64)
     assert advice in caught.value.message and wrong not in caught.value.message
+
+
+def test_a_vector_is_not_passed_by_value() -> None:
+    def kernel(a: Vec[f32, 4], x: Array[f32]):
+        x[0] = a.x
+
+    with pytest.raises(KernelTypeError, match=r"a: Array\[Vec\[f32, 4\]\]"):
+        lower(kernel, {"a": Vec[f32, 4], "x": ArrayParam("x", "f32", 1, None)}, dim=64)
