@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ruda_core.artifact import KernelSource, Mode, VariantFacts
 from ruda_core.errors import LaunchArgumentError
 from ruda_core.launcher import Launcher, LaunchPlan, build_launcher, enqueue_bindings
+from ruda_core.recall import Facts, Request, Shelf, shelf_for
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
     from ruda_core.compiler import Compiler, KernelSpec
-    from ruda_core.frontend import Lowered
+    from ruda_core.frontend import Capture, Lowered
 
 _compilers: weakref.WeakKeyDictionary[Any, Compiler] = weakref.WeakKeyDictionary()
 
@@ -95,6 +96,47 @@ class CompiledKernel:
     def mode(self) -> Mode:
         """How it treats an access out of bounds."""
         return self.kernel_source.mode
+
+
+def planned(
+    client: ComputeClient, request: Request, compiling: Callable[[], tuple[Lowered, LaunchPlan]]
+) -> tuple[tuple[Capture, ...], LaunchPlan]:
+    """What a kernel captures, and the plan for its launches: from disk where an earlier process compiled the
+    same, else by `compiling()`, whose results are kept."""
+    shelf = shelf_for(client, request)
+    found = shelf.facts() if shelf is not None else None
+    if shelf is not None and found is not None:
+        plan = LaunchPlan(
+            kernel=request.name,
+            file=request.fn.__code__.co_filename,
+            line=found.line,
+            params=found.params,
+            dim=request.dim,
+            mode=request.mode,
+            variant=Recalled(shelf, lambda: compiling()[1].variant),
+        )
+        return found.captures, plan
+    lowered, plan = compiling()
+    if shelf is not None and shelf.keep_facts(Facts(plan.line, plan.params, lowered.captures)):
+        compiled = plan.variant
+        plan = replace(plan, variant=Recalled(shelf, lambda: compiled))
+    return lowered.captures, plan
+
+
+class Recalled:
+    """The same, looked for among what earlier processes have compiled."""
+
+    def __init__(self, shelf: Shelf, variants: Callable[[], Callable[[VariantFacts], KernelSource]]) -> None:
+        """`variants()` gives what compiles, and is asked for when a source is not on the shelf."""
+        self._shelf = shelf
+        self._variants = variants
+
+    def __call__(self, facts: VariantFacts) -> KernelSource:
+        source = self._shelf.source(facts)
+        if source is None:
+            source = self._variants()(facts)
+            self._shelf.keep_source(facts, source)
+        return source
 
 
 class Variants:

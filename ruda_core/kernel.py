@@ -15,8 +15,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, get_args, overload
 
 from ruda_core.artifact import Mode, RudaDim, VariantFacts
-from ruda_core.compiled import CompiledKernel, Variants, compiler_of, server_of
-from ruda_core.errors import KernelSyntaxError, LaunchArgumentError, RudaError
+from ruda_core.compiled import CompiledKernel, Variants, compiler_of, planned, server_of
+from ruda_core.errors import CompileError, KernelSyntaxError, LaunchArgumentError, RudaError
 from ruda_core.frontend.captures import Capture, capture_key
 from ruda_core.frontend.functions import Func
 from ruda_core.frontend.signature import KernelSignature, signature
@@ -28,6 +28,7 @@ from ruda_core.launcher import (
     build_launcher,
     prepare_launch,
 )
+from ruda_core.recall import Request, outline
 from ruda_core.settings import BoundsCheckMode, in_use
 from ruda_core.specialise import Specialisation, Specialiser
 
@@ -125,8 +126,12 @@ class Kernel:
         self, client: ComputeClient, dim: Any, /, *args: Any, mode: Mode = "checked", **kwargs: Any
     ) -> PreparedLaunch:
         """A launch with the types of `args`, checked once here; call it with `(count, *args)`."""
-        parts, values = self._split(args, kwargs)
-        launcher = self._find(mode, client, dim, parts)
+        try:
+            parts, values = self._split(args, kwargs)
+            launcher = self._find(mode, client, dim, parts)
+        except (LaunchArgumentError, TypeError):
+            self._refuse_source()
+            raise
         return prepare_launch(launcher, client, values)
 
     def _launch(
@@ -138,13 +143,24 @@ class Kernel:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        parts, values = self._split(args, kwargs)
-        launcher = self._find(mode, client, dim, parts)
+        try:
+            parts, values = self._split(args, kwargs)
+            launcher = self._find(mode, client, dim, parts)
+        except (LaunchArgumentError, TypeError):
+            self._refuse_source()
+            raise
         try:
             launcher(client, count, *values)
         except TypeError as error:
             self._explain(error, args, kwargs)
             raise
+
+    def _refuse_source(self) -> None:
+        """Raise what is wrong with the kernel's own text: that is said before anything about a launch of it."""
+        try:
+            self._signature()
+        except CompileError as error:
+            raise error from None
 
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -174,11 +190,13 @@ class Kernel:
     ) -> Launcher:
         specialiser = self._specialiser or self._prepare_specialiser()
         with _lock:
-            lowered, plan = self._plan(
-                compiler_of(client), mode, _dim(self.name, dim), specialiser.specialisation(parts)
+            shape, types = _dim(self.name, dim), specialiser.specialisation(parts)
+            request = Request(self.fn, self._scope, self.name, types, shape, mode, tuple(self._flags.items()))
+            captures, plan = planned(
+                client, request, lambda: self._plan(compiler_of(client), mode, shape, types)
             )
             launcher = build_launcher(client.server, plan)
-            new = tuple(c for c in lowered.captures if c not in self._captures)
+            new = tuple(c for c in captures if c not in self._captures)
             if new:
                 self._captures = (*self._captures, *new)
                 for every in self._tables.values():  # their keys lack what has just been found
@@ -197,6 +215,7 @@ class Kernel:
     ) -> tuple[Lowered, LaunchPlan]:
         from ruda_core.compiler import KernelSpec
 
+        where = self._signature()
         spec = KernelSpec(
             fn=self.fn,
             name=self.name,
@@ -207,7 +226,6 @@ class Kernel:
             **self._flags,
         )
         lowered = compiler.lower(spec)
-        where = self._signature()
         plan = LaunchPlan(
             kernel=self.name,
             file=where.file,
@@ -223,7 +241,7 @@ class Kernel:
         return signature(self.fn, self._scope)
 
     def _prepare_specialiser(self) -> Specialiser:
-        self._specialiser = Specialiser(self._signature())
+        self._specialiser = Specialiser(outline(self.fn, self._scope) or self._signature())
         return self._specialiser
 
     def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -231,8 +249,8 @@ class Kernel:
         try:
             inspect.signature(self.fn).bind(*args, **kwargs)
         except TypeError as mismatch:
-            params = self._signature().params
-            expected = ", ".join(f"{p.name}: {p.annotation!r}" for p in params)
+            specialiser = self._specialiser or self._prepare_specialiser()
+            expected = ", ".join(f"{p.name}: {p.annotation!r}" for p in specialiser.signature.params)
             raise LaunchArgumentError(
                 f"{self.name}: {mismatch}; expected ({expected}), got {len(args) + len(kwargs)} arguments"
             ) from None
@@ -250,6 +268,7 @@ class Kernel:
         self, compiler: Compiler, dim: Any, arg_types: tuple[Any, ...], mode: Mode
     ) -> CompiledKernel:
         """The same, with a compiler that may stand for no device at all."""
+        self._signature()
         parts, _ = self._split(arg_types or self._own_types(), {})
         specialiser = self._specialiser or self._prepare_specialiser()
         if arg_types:

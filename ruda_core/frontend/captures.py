@@ -70,6 +70,11 @@ class Capture:
         self._seen = (found, key, None if fn is None else _unchanged(fn))
         return key
 
+    @property
+    def place(self) -> tuple[dict[str, Any] | types.CellType, str, tuple[str, ...]]:
+        """Where the value is read: the namespace or cell, the name, the attributes to follow."""
+        return self._holder, self._name, self._path
+
     def at(self, path: tuple[str, ...]) -> Capture:
         """The capture of an attribute of this one's value."""
         return Capture(self._holder, self._name, (*self._path, *path))
