@@ -5,17 +5,15 @@ Every device here widens, whether or not it gains by that.
 
 from __future__ import annotations
 
-import weakref
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 import pytest
 from support import NUMPY, usable
+from widening import Run, fresh, gaining, values, widens
 
 import ruda_core as ruda
 from ruda_core import Array, f32, i8, i32, u8
-from ruda_core import compiled as compiling
 from ruda_core.artifact import VariantFacts
 
 T = TypeVar("T")
@@ -26,52 +24,7 @@ ROOM = 1 << 12
 
 @pytest.fixture
 def client(client, monkeypatch):
-    """A client of a device that is said to gain by wide accesses."""
-    monkeypatch.setattr(client.server, "target", replace(client.server.target, widen=16))
-    monkeypatch.setattr(compiling, "_compilers", weakref.WeakKeyDictionary())
-    return client
-
-
-def fresh(kernel):
-    """The same kernel with nothing compiled."""
-    return ruda.kernel(kernel.fn)
-
-
-def values(name, size, seed=0):
-    rng = np.random.default_rng(seed)
-    dtype = NUMPY[name]
-    if name == "bool":
-        return rng.integers(0, 2, size).astype(np.bool_)
-    low, high = (0, 100) if name.startswith("u") else (-50, 50)
-    found = rng.integers(low, high, size)
-    return (found / 4 if name.startswith(("f", "bf")) else found).astype(dtype)
-
-
-def bits(array):
-    return np.ascontiguousarray(array).view(np.uint8)
-
-
-class Run:
-    """A kernel over views of larger arrays, here and on the reference."""
-
-    def __init__(self, client, kernel):
-        self.client, self.reference = client, ruda.client("reference")
-        self.kernel, self.plain = fresh(kernel), fresh(kernel)
-
-    def compare(self, count, dim, *args, mode="checked"):
-        """`args`: scalars, or (array, offset, length): the view that the kernel gets."""
-        results = []
-        for where, kernel in ((self.client, self.kernel), (self.reference, self.plain)):
-            wholes = [where.tensor(a[0]) if isinstance(a, tuple) else None for a in args]
-            given = [
-                a if whole is None else whole[a[1] : a[1] + a[2]]
-                for a, whole in zip(args, wholes, strict=True)
-            ]
-            launch = kernel.launch_unchecked if mode == "unchecked" else kernel.launch
-            launch(where, count, dim, *given)
-            results.append([whole.numpy() for whole in wholes if whole is not None])
-        for mine, wanted in zip(*results, strict=True):
-            assert np.array_equal(bits(mine), bits(wanted)), (count, dim, args)
+    return gaining(client, monkeypatch)
 
 
 @ruda.kernel
@@ -240,8 +193,7 @@ def test_validate_mode_reports_the_element(client):
 
 def test_wide_loads_are_in_the_text(client):
     """What the other tests compare is the widened form, where the device has one."""
-    target = client.server.target
-    if client.runtime.dialect is None or target.supports("offset"):
+    if not widens(client):
         pytest.skip("this device's driver applies offsets")
     facts = VariantFacts(equal_lengths=(("x", "y"),))
     made = fresh(saxpy).compile(client, 64, f32, Array[f32], Array[f32])
