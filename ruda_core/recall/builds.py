@@ -12,13 +12,13 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 _LOADED = time.time()
-"""When the compiler's modules began to be imported: a file that changed later is not what this process runs."""
+"""When ruda's compiler began to be imported, and kernels to be defined."""
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ROOMS = ("frontend", "ir", "passes", "codegen", "recall")
 """Rooms of the package, beside the modules at its top, that a source depends on."""
@@ -36,7 +36,7 @@ def surroundings(runtime: Any, target: Any) -> str | None:
     if not path or not all(_owner(runtime, name) == _ABOVE for name in ("Compiler", "dialect")):
         return None
     files = _files(path.partition(".")[0].partition(":")[0])
-    if files is None or any(max(changed[1:]) > _LOADED * 1e9 for _, changed in files):
+    if files is None:
         return None
     parts = (
         files,
@@ -57,39 +57,50 @@ def _owner(runtime: Any, name: str) -> str:
     return next((c.__module__ for c in runtime.__mro__ if name in vars(c)), "")
 
 
-File = tuple[str, tuple[int, int, int]]
-"""Path, and size in bytes with the times of the last changes in ns."""
+File = tuple[str, int, int, int]
+"""Name, size in bytes, and the times of the last changes in ns."""
 
 
 def _files(plugin: str) -> list[File] | None:
-    """The files of ruda's compiler and of the package or module that a dialect comes from; None without any."""
+    """The files of ruda's compiler and of the package or module that a dialect comes from.
+
+    None where one of them is not in a directory, or is no longer what this process runs.
+    """
     found = sys.modules.get(plugin)
     folders = list(getattr(found, "__path__", ()))
-    single = getattr(found, "__file__", None)
-    if not folders and single is None:
-        return None
     try:
-        files = [*_in(_HERE, deep=False), *(f for room in _ROOMS for f in _in(os.path.join(_HERE, room)))]
-        theirs = [f for folder in folders for f in _in(folder)]
-        if not folders:
-            theirs = [(str(single), _times(os.stat(str(single))))]
-    except OSError:  # not in a directory: in an archive, say
+        files = _in([_HERE], deep=False) + _in([os.path.join(_HERE, room) for room in _ROOMS])
+        theirs = _in(folders) if folders else [_file(str(found.__file__))]  # type: ignore[union-attr]  # caught
+    except (OSError, AttributeError):
         return None
-    return files + theirs if theirs else None
+    files += theirs
+    newest = max(max(modified, changed) for _, _, modified, changed in files)
+    return files if theirs and newest <= _LOADED * 1e9 else None
 
 
-def _in(folder: str, *, deep: bool = True) -> Iterator[File]:
-    with os.scandir(folder) as listing:
-        items = sorted(listing, key=lambda item: item.name)
-    for item in items:
-        if item.name.endswith(".py"):
-            yield item.path, _times(item.stat())
-        elif deep and item.is_dir() and item.name != "__pycache__":
-            yield from _in(item.path)
+def _in(folders: list[str], *, deep: bool = True) -> list[File]:
+    """The modules in folders, in a loop of its own: it is a good part of a first launch."""
+    files, left = [], list(folders)
+    while left:
+        with os.scandir(left.pop()) as listing:
+            for item in listing:
+                name = item.name
+                if name.endswith(".py"):
+                    status = item.stat()
+                    files.append((name, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+                elif deep and name != "__pycache__" and item.is_dir():
+                    left.append(item.path)
+    return sorted(files)
 
 
-def _times(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+def _file(path: str) -> File:
+    status = os.stat(path)
+    return path, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def changed_since(status: os.stat_result) -> bool:
+    """Whether a file has changed since this process began, so that what it runs may be another text."""
+    return max(status.st_mtime, status.st_ctime) > _LOADED
 
 
 def _stable(value: Any) -> object:

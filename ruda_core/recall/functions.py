@@ -11,13 +11,16 @@ import builtins
 import hashlib
 import linecache
 import opcode
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from ruda_core.frontend.functions import Func
+from ruda_core.recall.builds import changed_since
 from ruda_core.recall.describe import Describer, Description, Uncovered
 from ruda_core.recall.outline import evaluated, outline
 
@@ -28,8 +31,8 @@ PURE_BUILTINS = frozenset(
 """Built-in names whose results depend on their arguments alone. Not `hash`, `id`, `set`, `str` and `repr`,
 which tell one process from another."""
 
-_OPAQUE = frozenset({"fn", "scope"})
-"""Attributes of a helper that lead to what only a plain function should run."""
+_OPAQUE = frozenset({"fn", "scope", "ctypes"})
+"""Attributes of a helper that lead to what only a plain function should run, and of an array to its address."""
 
 _EFFECTS = frozenset(
     opcode.opmap[name]
@@ -59,8 +62,23 @@ def _language(d: Description, fn: Any, scope: Any) -> object:
         (p.name, d.of(p.annotation), d.of(p.default) if p.has_default else "") for p in signature.params
     ]
     returns = d.of(evaluated(fn, scope).get("return"))
-    where = code.co_filename, code.co_firstlineno, file_digest(fn)
-    return where, params, returns, code_of(code), list(_cells(d, fn)), list(_globals(d, fn, [code]))
+    lines, digest = source_lines(fn)
+    where = code.co_filename, code.co_firstlineno, digest
+    names = code.co_names + tuple(name for name in _declared(code, lines) if name in fn.__globals__)
+    return where, params, returns, code_of(code), list(_cells(d, fn)), list(_globals(d, fn, names))
+
+
+_DECLARATION = re.compile(r"^\s*[^\W\d]\w*\s*:([^=#]*)")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def _declared(code: CodeType, lines: list[str]) -> Iterator[str]:
+    """Names in the dtypes of locals (`acc: f32 = 0`), of which Python's code knows nothing."""
+    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    for line in lines[code.co_firstlineno : last]:
+        found = _DECLARATION.match(line)
+        if found is not None:
+            yield from _NAME.findall(found[1])
 
 
 def host(d: Description, fn: FunctionType) -> object:
@@ -72,13 +90,14 @@ def _host(d: Description, fn: FunctionType) -> object:
     if vars(fn):
         raise Uncovered(f"{fn.__qualname__} has attributes")
     codes = list(_nested(fn.__code__))
+    names = [name for code in codes for name in code.co_names]
     for code in codes:
         if not _EFFECTS.isdisjoint(code.co_code[::2]):
             raise Uncovered(f"{fn.__qualname__} imports, or changes more than its own variables")
     d.functions.append(fn)
     keywords = sorted((fn.__kwdefaults__ or {}).items())
     defaults = [d.of(v) for v in fn.__defaults__ or ()], [(name, d.of(v)) for name, v in keywords]
-    return code_of(fn.__code__), defaults, list(_cells(d, fn)), list(_globals(d, fn, codes))
+    return code_of(fn.__code__), defaults, list(_cells(d, fn)), list(_globals(d, fn, names))
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:
@@ -102,12 +121,12 @@ def _cells(d: Description, fn: FunctionType) -> Iterator[object]:
             yield name, d.of(content)
 
 
-def _globals(d: Description, fn: FunctionType, codes: list[CodeType]) -> Iterator[object]:
+def _globals(d: Description, fn: FunctionType, names: Iterable[str]) -> Iterator[object]:
     """What the code's names mean in its module. Names of attributes are among them: that is more than needed."""
     space = fn.__globals__
     if space.get("__builtins__", builtins) not in (builtins, vars(builtins)):
         raise Uncovered(f"{fn.__qualname__} has built-in names of its own")
-    for name in sorted({name for code in codes for name in code.co_names}):
+    for name in sorted(set(names)):
         if name.startswith("__") or name in _OPAQUE:
             raise Uncovered(f"{fn.__qualname__} looks into {name}")
         d.found.add(name)
@@ -172,18 +191,25 @@ _digests: dict[str, tuple[list[str], str]] = {}
 """For each file the lines that were read, and their digest."""
 
 
-def file_digest(fn: FunctionType) -> str:
-    """Digest of the text that a function's file has now, as errors quote it. Raises Uncovered for none."""
+def source_lines(fn: FunctionType) -> tuple[list[str], str]:
+    """The lines of a function's file, as errors quote them, and their digest.
+
+    Raises Uncovered for a function without a file, and for a file that has changed since this process began:
+    what was parsed earlier may then be another text.
+    """
     name = fn.__code__.co_filename
     linecache.checkcache(name)
     lines = linecache.getlines(name, fn.__globals__)
     if not lines:
         raise Uncovered(f"there is no source of {fn.__qualname__}")
+    entry: Any = linecache.cache[name]
+    if entry[1] is not None and changed_since(os.stat(entry[3])):  # not a notebook's cell, which stays
+        raise Uncovered(f"{name} has changed since this process began")
     known = _digests.get(name)
     if known is None or known[0] is not lines:
         text = "".join(lines).encode("utf-8", "surrogatepass")
         known = _digests[name] = lines, hashlib.sha256(text).hexdigest()
-    return known[1]
+    return known
 
 
 FUNCTIONS: dict[type, Describer] = {

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import importlib.util
 import math
 import os
 import random
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -78,6 +80,12 @@ def deep(x: f32):
 @ruda.kernel
 def captures(x: Array[f32]):
     x[0] = VALUE
+
+
+@ruda.kernel
+def declares(x: Array[f32]):
+    acc: OTHER = 0
+    x[0] = f32(acc)
 
 
 @ruda.kernel
@@ -377,6 +385,26 @@ def test_cells_count_and_so_does_a_cell_without_a_value() -> None:
     first = text(early)
     late = 1
     assert text(early) != first and late
+
+
+def test_the_dtype_of_a_local_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "OTHER", f32)
+    first = text(declares)
+    monkeypatch.setitem(globals(), "OTHER", i32)
+    assert text(declares) != first
+
+
+def test_a_file_that_changed_after_the_start_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "written.py"
+    path.write_text(
+        "import ruda_core as ruda\n@ruda.kernel\ndef kernel(x: ruda.Array[ruda.f32]):\n    x[0] = 1\n"
+    )
+    spec = importlib.util.spec_from_file_location("written", path)
+    assert spec is not None and spec.loader is not None
+    written = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(written)
+    with pytest.raises(Uncovered, match="changed"):
+        text(written.kernel)
 
 
 def test_two_functions_that_call_each_other_are_described() -> None:
