@@ -26,7 +26,7 @@ from ruda_core.artifact import (
 )
 from ruda_core.capabilities import Features, Requirement, Target, features_of, missing
 from ruda_core.codegen.dialect import Dialect
-from ruda_core.dtypes import ValueType
+from ruda_core.dtypes import ValueType, f64
 from ruda_core.errors import LaunchArgumentError, LaunchLimitError, UnsupportedFeature
 from ruda_core.frontend import Lowered, lower
 from ruda_core.ir import nodes as ir
@@ -153,6 +153,7 @@ class Compiler:
             groups=facts.groups,
             equal_lengths=facts.equal_lengths,
             spread=facts.spread,
+            askew=facts.askew,
         )
         for step in LANGUAGE:
             function = step(function)
@@ -180,6 +181,7 @@ class Compiler:
             shared_memory=_shared_bytes(final),
             spread=facts.spread,
             per_unit=final.per_unit,
+            aligned=final.aligned,
             sites=final.sites,
             options=options,
             file=span.file,
@@ -218,6 +220,7 @@ def _digest(source: KernelSource, text: str) -> str:
         source.mode,
         source.spread,
         source.per_unit,
+        source.aligned,
         source.options,
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -282,6 +285,8 @@ def _math_requirements(expr: ir.Math, stmt: ir.Stmt) -> Iterator[tuple[Requireme
     span = expr.span or stmt.span
     if expr.fn == "fma":
         yield Requirement("flag", "fma"), span
+        if expr.type.scalar is f64:  # the flag stands for f32, whose functions every device has
+            yield Requirement("dtype", "f64", "functions"), span
     elif expr.type.is_float and not MATH[expr.fn].exact:
         yield Requirement("dtype", expr.type.scalar.name, "functions"), span
 

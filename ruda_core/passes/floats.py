@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from ruda_core.capabilities import Target
-from ruda_core.dtypes import DType, bool_, f32
+from ruda_core.dtypes import DType, bool_, f32, f64
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter
+from ruda_core.passes.software.exact import divide
 from ruda_core.passes.software.expr import Scope, Value, by_component
 from ruda_core.passes.software.modulo import floor_quotient, remainder
 from ruda_core.passes.software.whole import TESTS, WHOLE
@@ -42,7 +44,7 @@ class _Floats(Rewriter):
                     return self.nonfinite(expr)
             case ir.Binary(op="//" | "%") if expr.type.is_float:
                 if not self.target.supports("float_mod"):
-                    rule = floor_quotient if expr.op == "//" else remainder
+                    rule = self.floor_quotient(expr) if expr.op == "//" else remainder
                     return self.expand(expr, rule, expr.a, expr.b)
             case ir.Compare(op="!=") if expr.a.type.is_float:
                 if not self.target.supports("nan_compare"):
@@ -61,6 +63,12 @@ class _Floats(Rewriter):
         if dtype.bits == 16 and self.has(expr.fn, f32):
             return self.expand(expr, lambda x, *others: x.fn(expr.fn, *others), *expr.args)
         return self.expand(expr, WHOLE[expr.fn], *expr.args)
+
+    def floor_quotient(self, expr: ir.Binary) -> Callable[..., Value]:
+        """With a division that is exact: the target's own, or one by integers."""
+        if self.target.exact_div_sqrt or expr.type.scalar is f64:
+            return floor_quotient
+        return partial(floor_quotient, over=divide)
 
     def has(self, fn: str, dtype: DType) -> bool:
         semantic = _NATIVE_AS.get(fn)

@@ -175,8 +175,12 @@ def _absolute(a: Value) -> Value:
 
 
 def _sign(a: Value) -> Value:
-    positive = (a > 0).where(1, a.like(0))
-    return (a < 0).where(-1, positive) if a.dtype.kind == "int" else positive
+    """By shifts: a compiler of NVIDIA's makes one three-way comparison of two choices, and fails on it."""
+    if a.dtype.kind != "int":
+        return a.ne(0).where(1, a.like(0))
+    last = a.dtype.bits - 1
+    word = unsigned(a.dtype)
+    return (a >> last) | ((-a).to(word) >> last).to(a.dtype)
 
 
 _SIGNS: dict[str, Callable[[Value], Value]] = {"abs": _absolute, "sign": _sign}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,12 @@ def cast_to(name: str) -> Oracle:
 # Algebra ------------------------------------------------------------------------------------------
 
 
+def copysign(x: Values, y: Values) -> tuple[Values, ...]:
+    """By a NaN either sign is right: a device may lose it as it converts the NaN."""
+    given = np.copysign(x, y)
+    return given, np.where(np.isnan(y), -given, given)
+
+
 def not_less(x: Values, y: Values) -> Values:
     return ~np.asarray(x < y)
 
@@ -149,8 +156,23 @@ def alternating_sum(x: Values) -> Values:
 
 def on_host(function: Any) -> Oracle:
     """The host's version of an expression of `algebra`: the same text, unless NumPy spells it otherwise."""
-    found: Oracle = _ON_HOST.get(function.__name__, function.fn)
-    return found
+    found = _ON_HOST.get(function.__name__)
+    return found or _typed(function.fn)
+
+
+def _typed(function: FunctionType) -> Oracle:
+    """The function with its literals in the dtype of its operands: NumPy's versions differ in what they make of
+    a Python number beside a bfloat16."""
+
+    def apply(*operands: Values) -> Values:
+        dtype = operands[0].dtype
+        if not as_dtype(dtype).is_float:
+            return np.asarray(function(*operands))
+        code = function.__code__
+        literals = tuple(dtype.type(c) if isinstance(c, int | float) else c for c in code.co_consts)
+        return np.asarray(FunctionType(code.replace(co_consts=literals), function.__globals__)(*operands))
+
+    return apply
 
 
 _ON_HOST: dict[str, Oracle] = {f.__name__: f for f in (not_less, sum_in_order, kahan_sum, alternating_sum)}

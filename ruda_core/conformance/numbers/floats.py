@@ -26,7 +26,7 @@ _ARITHMETIC = (
     Operation("max", ruda.maximum, np.maximum, zero_signs=False),
     Operation("fmin", ruda.fmin, np.fmin, zero_signs=False),
     Operation("fmax", ruda.fmax, np.fmax, zero_signs=False),
-    Operation("copysign", ruda.copysign, np.copysign),
+    Operation("copysign", ruda.copysign, expected.copysign),
 )
 _DIVISION = (
     Operation("//", kernels.floor_divide, expected.float_floor, zero_signs=False),
@@ -83,12 +83,12 @@ def _exactly(dtype: str) -> tuple[Requirement, ...]:
     return (CONTRACT_CONTROL,)
 
 
-def _fused(dtype: str) -> tuple[Requirement, ...]:
-    return (FMA,)
-
-
 def _functions(dtype: str) -> tuple[Requirement, ...]:
     return (Requirement("dtype", dtype, "functions"),)
+
+
+def _fused(dtype: str) -> tuple[Requirement, ...]:
+    return (FMA, *_functions(dtype)) if dtype == "f64" else (FMA,)
 
 
 def _strict(

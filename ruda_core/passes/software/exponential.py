@@ -11,6 +11,8 @@ exp 1.0, exp2 1.0, expm1 1.7, sinh 1.6, cosh 1.4, tanh 1.3, erf 1.2.
 
 from __future__ import annotations
 
+import math
+
 from ruda_core.dtypes import f32, i32
 from ruda_core.passes.software.convert import is_nan
 from ruda_core.passes.software.exact import quotient
@@ -148,10 +150,14 @@ def tanh(x: Value) -> Value:
     return is_nan(x).where(x, copysign((a < 0.625).where(near, far), x))
 
 
+_TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+
+
 def erf(x: Value) -> Value:
     """The error function."""
     a = clamp(absolute(x), 0.0, 4.0)
-    near = a + a * polynomial(a * a, _ERF)
+    # Where the sum's second term would be subnormal, some devices flush it.
+    near = (a < 2.0**-40).where(a * _TWO_OVER_ROOT_PI, a + a * polynomial(a * a, _ERF))
     b = (a < 0.92).where(0.92, a)
     far = 1 - exp_scaled(-polynomial(b, _ERFC), 0)
     return is_nan(x).where(x, copysign((a < 0.93).where(near, far), x))

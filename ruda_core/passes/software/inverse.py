@@ -114,7 +114,9 @@ def arctan2(y: Value, x: Value) -> Value:
     a = apart.where(1, low) * apart.where(1, factor)
     b = apart.where(1, high) * apart.where(1, factor)
     angle = _arctan_ratio(a, b)
-    ratio = low / hm.eq(0).where(1, high)
+    # Some devices divide by way of a reciprocal, and flush that of a large number.
+    back = scale_down.where(2.0**-64, y.like(1))
+    ratio = low / (hm.eq(0).where(1, high) * back) * back
     angle = apart.where(hm.eq(0).where(0, ratio), angle)
     angle = steep.where(HALF_PI - (angle - HALF_PI_LOW), angle)
     negative = (x.bits(u32) & SIGN).ne(0)

@@ -1,11 +1,14 @@
 """`//` and `%` of floats by long division of the significands: exact for every pair of operands.
 
 The quotient is the floor of the exact quotient, rounded once to the dtype; from 2**31 (f64: 2**63) on
-it is the target's own division. The remainder is exact before the divisor is added to give it the
+it is a division. The remainder is exact before the divisor is added to give it the
 divisor's sign, which rounds as NumPy does.
 """
 
 from __future__ import annotations
+
+import operator
+from collections.abc import Callable
 
 from ruda_core.dtypes import f32, i32, i64, u32, unsigned
 from ruda_core.passes.software.convert import is_nan
@@ -34,8 +37,9 @@ def _unpack(x: Value) -> tuple[Value, Value]:
     return normal.where(low | (1 << fraction), low), normal.where(field, 1)
 
 
-def _divided(s: Scope, a: Value, d: Value) -> tuple[Value, Value]:
-    """Quotient (modulo its width) and remainder of the magnitudes, the remainder as a float."""
+def _divided(s: Scope, a: Value, d: Value) -> tuple[Value, Value, Value]:
+    """Quotient (modulo its width) and remainder of the magnitudes, as a float, and whether there is one: where
+    the device flushes subnormals, the float does not tell."""
     word = unsigned(a.dtype)
     signed = i32 if word.bits == 32 else i64
     fraction = fraction_bits(a.dtype)
@@ -60,7 +64,8 @@ def _divided(s: Scope, a: Value, d: Value) -> tuple[Value, Value]:
     exponent = ed.to(signed) - bias
     half = exponent >> 1
     scaled = rest.get().to(a.dtype) * power_of_two(half, a) * power_of_two(exponent - half, a)
-    return quotient.get(), below.where(magnitude_bits(a).bits(a.dtype), scaled)
+    rests = below.where(magnitude_bits(a).ne(0), rest.get().ne(0))
+    return quotient.get(), below.where(magnitude_bits(a).bits(a.dtype), scaled), rests
 
 
 def _undefined(a: Value, d: Value) -> Value:
@@ -77,21 +82,20 @@ def _signs_differ(a: Value, d: Value) -> Value:
 def remainder(a: Value, d: Value) -> Value:
     """`a % d` with the sign of `d`."""
     s = a.scope
-    _, rest = _divided(s, a, d)
-    nothing = magnitude_bits(rest).eq(0)
+    _, rest, rests = _divided(s, a, d)
     adjusted = _signs_differ(a, d).where(copysign(rest, a) + d, copysign(rest, a))
-    result = nothing.where(copysign(rest, d), adjusted)
+    result = rests.where(adjusted, copysign(rest, d))
     return _undefined(a, d).where(s.opaque(a.dtype, float("nan")), result)
 
 
-def floor_quotient(a: Value, d: Value) -> Value:
-    """`a // d`: the floor of the exact quotient; by zero what division gives."""
+def floor_quotient(a: Value, d: Value, over: Callable[[Value, Value], Value] = operator.truediv) -> Value:
+    """`a // d`: the floor of the exact quotient; by zero what division gives. `over` divides, correctly rounded."""
     s = a.scope
     word = unsigned(a.dtype)
-    quotient, rest = _divided(s, a, d)
+    quotient, _, rests = _divided(s, a, d)
     differ = _signs_differ(a, d)
-    up = differ & magnitude_bits(rest).ne(0)
-    near = a / magnitude_bits(d).eq(0).where(1, d)
+    up = differ & rests
+    near = over(a, magnitude_bits(d).eq(0).where(1, d))
     large = magnitude_bits(near) >= ((word.bits - 1) + (127 if a.dtype is f32 else 1023)) << fraction_bits(
         a.dtype
     )

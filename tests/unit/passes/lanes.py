@@ -79,23 +79,26 @@ def run(
     check: bool = True,
     contract: bool = False,
     loose: bool = False,
+    flush: bool = False,
 ) -> None:
     """Run `units` units; arrays by name (or the binding's name) are changed in place.
 
     `contract`: products that feed sums are not rounded, as compilers may have it. `loose`: f32 division
-    and sqrt are off by up to two units of the last place, as devices may have it.
+    and sqrt are off by up to two units of the last place, as devices may have it. `flush`: f32 arithmetic takes
+    subnormals for zeros and gives zeros for them, the reciprocals that it divides by too.
     """
     if check:
         verify(function)
     with np.errstate(all="ignore"):
         lanes = _Lanes(function, arrays, units, dtypes, math)
-        lanes.contract, lanes.loose = contract, loose
+        lanes.contract, lanes.loose, lanes.flush = contract, loose, flush
         lanes.body(function.body, np.ones(units, bool))
 
 
 class _Lanes:
     contract = False
     loose = False
+    flush = False
 
     def __init__(self, function: ir.Function, arrays: Any, units: int, dtypes: Any, math: Any) -> None:
         self.function, self.units, self.dtypes, self.math = function, units, dtypes, math
@@ -252,6 +255,8 @@ class _Lanes:
                     raise Refused("!= of floats")
                 if self.contract and e.op in ("+", "-") and e.type is f32:
                     return _OPS[e.op](self.unrounded(e.a), self.unrounded(e.b)).astype(np.float32)
+                if self.flush and isinstance(e, ir.Binary) and e.type is f32:
+                    return self.flushed(e.op, self.normal(self.expr(e.a)), self.normal(self.expr(e.b)))
                 result = _OPS[e.op](self.expr(e.a), self.expr(e.b))
                 return self.off(result) if e.op == "/" else result
             case ir.Cast():
@@ -280,6 +285,16 @@ class _Lanes:
         if isinstance(e, ir.Binary) and e.op == "*":
             return self.expr(e.a).astype(np.float64) * self.expr(e.b).astype(np.float64)
         return self.expr(e).astype(np.float64)
+
+    def normal(self, x: np.ndarray) -> np.ndarray:
+        """Zeros for subnormals."""
+        return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x)
+
+    def flushed(self, op: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if op == "/":
+            reciprocal = self.normal(1 / b)
+            return self.normal(np.where((reciprocal == 0) | (b == 0), a * reciprocal, a / b))
+        return self.normal(_OPS[op](a, b))
 
     def off(self, x: np.ndarray) -> np.ndarray:
         """Off by one or two units of the last place, by a rule of the bits; specials stay."""

@@ -111,6 +111,17 @@ def test_four_ulps_on_devices_that_contract_or_divide_loosely(fn: str, device: s
     assert error <= 4.0, where
 
 
+@pytest.mark.parametrize("fn", list(REFERENCE))
+def test_four_ulps_on_devices_that_flush_subnormals(fn: str) -> None:
+    args = sweep_pairs(fn) if fn in ("arctan2", "hypot", "pow") else (sweep(fn),)
+    with np.errstate(all="ignore"):
+        want = REFERENCE[fn](*(a.astype(np.float64) for a in args))
+    tiny = np.finfo(np.float32).tiny
+    promised = np.logical_and.reduce([(x == 0) | ~(np.abs(x) < 2 * tiny) for x in (*args, want)])
+    error, where = measure(fn, *(a[promised] for a in args), flush=True)
+    assert error <= 4.0, where
+
+
 @pytest.mark.parametrize("fn", ["sin", "cos", "tan"])
 def test_large_angles_and_near_multiples_of_half_pi(fn: str) -> None:
     k = np.arange(1, 200000, dtype=np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 import wgpu
 
 _COUNT = 4096
-_TESTS = 7
+_TESTS = 8
 _KERNEL = """
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
 @group(0) @binding(1) var<storage, read_write> r: array<f32>;
@@ -22,7 +22,8 @@ fn entry(@builtin(global_invocation_id) unit: vec3<u32>) {
   r[i + 12288u] = a * b + c * a;
   r[i + 16384u] = fma(a, b, c);
   r[i + 20480u] = a * b;
-  r[i + 24576u] = x[i + 4096u] * 0.5f;
+  r[i + 24576u] = x[i + 4096u] * x[i + 8192u];
+  r[i + 28672u] = x[i + 4096u] - x[(i ^ 1u) + 4096u];
 }
 """
 
@@ -34,8 +35,10 @@ def tried(device: wgpu.GPUDevice) -> dict[str, bool]:
         "f4"
     )
     a[::2] = np.abs(a[::2])
-    tiny = (np.arange(_COUNT, dtype=np.uint32) % 2048 * 4096).view(np.float32)
-    found = _run(device, np.concatenate([a, tiny])).reshape(_TESTS, _COUNT)
+    # Around the least normal number, so that products and differences are subnormal.
+    tiny = (random.integers(0, 1 << 24, _COUNT, np.uint32)).view(np.float32)
+    part = random.uniform(0, 1, _COUNT).astype(np.float32)
+    found = _run(device, np.concatenate([a, tiny, part])).reshape(_TESTS, _COUNT)
     lanes = np.arange(_COUNT)
     b, c = a[lanes ^ 1], a[lanes ^ 2]
     wide_a, wide_b, wide_c = (v.astype(np.float64) for v in (a, b, c))
@@ -49,7 +52,7 @@ def tried(device: wgpu.GPUDevice) -> dict[str, bool]:
         "reassociates": reassociates,
         "contract_control": not reassociates and _same(found[3], a * b + c * a),
         "fma": _mostly(found[4], fused) and not _mostly(found[4], a * b + c),
-        "f32_subnormals": _same(found[6], tiny * np.float32(0.5)),
+        "f32_subnormals": _same(found[6], tiny * part) and _same(found[7], tiny - tiny[lanes ^ 1]),
     }
 
 
