@@ -189,6 +189,8 @@ class VariantFacts:
     """Positions or lengths do not fit 32 bits."""
     spread: bool = False
     """A one-dimensional count is folded over the axes."""
+    askew: bool = False
+    """Some array begins where the code for other launches could not have it; see `KernelSource.aligned`."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,8 @@ class KernelSource:
     """A one-dimensional count is folded over the axes; the kernel finds its linear position itself."""
     per_unit: int = 1
     """Positions along x that each unit does, a power of two: the launcher divides a count's x by it, rounding up."""
+    aligned: tuple[str, ...] = ()
+    """Arrays that must begin on a multiple of `per_unit` elements; `VariantFacts.askew` asks for code without."""
     sites: tuple[Site, ...] = ()
     options: tuple[str, ...] = ()
     """Options for the target's compiler, part of the cache key."""

@@ -95,6 +95,7 @@ NATIVE_SEMANTICS = frozenset(
         "offset",  # the driver applies element offsets: no hidden offset parameters
         "tensor_index",  # multi-axis indices need no flattening
         "shared_zero",  # shared memory starts as zeros
+        "views",  # memory can be accessed by scalars and by vectors of them in one kernel
         "vector_any",  # vectors of every length and dtype
     }
 )

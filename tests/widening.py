@@ -11,12 +11,14 @@ from support import NUMPY
 
 import ruda_core as ruda
 from ruda_core import compiled
+from ruda_core.recall import shelf
 
 
 def gaining(client: Any, monkeypatch: Any) -> Any:
     """The client; its device is said to gain by wide accesses, until the test ends."""
     monkeypatch.setattr(client.server, "target", replace(client.server.target, widen=16))
-    monkeypatch.setattr(compiled, "_compilers", weakref.WeakKeyDictionary())
+    for module, known in ((compiled, "_compilers"), (shelf, "_around")):  # what was found for the device before
+        monkeypatch.setattr(module, known, weakref.WeakKeyDictionary())
     return client
 
 

@@ -104,6 +104,10 @@ class Function:
     spread: bool = False
     per_unit: int = 1
     """Positions along x that each unit does: a launch has so many times fewer workgroups along x."""
+    aligned: tuple[str, ...] = ()
+    """Arrays that must begin on a multiple of `per_unit` elements; the launcher looks."""
+    askew: bool = False
+    """Nothing may rest on where arrays begin."""
     span: Span | None = None
 
     @property

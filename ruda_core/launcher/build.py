@@ -70,9 +70,10 @@ class Builder:
         call: Callable[..., None] = self._compile(text, "call", names)
         return call
 
-    def _tail(self, source: KernelSource, program: Any) -> Tail:
+    def _tail(self, source: KernelSource, program: Any, askew: Tail) -> Tail:
         text = self.writer.tail(source, direct=self.direct, overtake=self.overtake)
-        tail: Tail = self._compile(text, "tail", self.names() | self._variant_names(source, program))
+        names = self.names() | self._variant_names(source, program) | {"askew": askew}
+        tail: Tail = self._compile(text, "tail", names)
         return tail
 
     def _compile(self, text: str, name: str, names: dict[str, Any]) -> Any:

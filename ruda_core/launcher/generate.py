@@ -111,9 +111,15 @@ class Writer:
             terms.append(f"{a}._block {'is' if together else 'is not'} {b}._block")
         return " and ".join(terms) or "True"
 
-    def enqueue(self, source: KernelSource, *, direct: bool, overtake: bool) -> Iterator[str]:
-        """Pack the parameters and hand the launch to the queue."""
+    def enqueue(self, source: KernelSource, *, direct: bool, overtake: bool, otherwise: str) -> Iterator[str]:
+        """Pack the parameters and hand the launch to the queue.
+
+        `otherwise`: a call for arrays that do not begin where the source has them.
+        """
         r = self.p
+        if source.aligned:
+            starts = " | ".join(f"{n}._at" for n in source.aligned)
+            yield f"if ({starts}) & {source.per_unit - 1}: return {otherwise}"
         if source.layout.slots:
             yield "try:"
             yield f" {r}words = {r}pack({', '.join(self._slot(slot) for slot in source.layout.slots)})"
@@ -211,7 +217,8 @@ class Writer:
         """`tail(stream, queue, x, y, z, *arguments)`: no checks, one variant."""
         r = self.p
         names = "".join(f"{p.name}, " for p in self.params)
-        body = list(self.enqueue(source, direct=direct, overtake=overtake))
+        askew = f"{r}askew({r}sid, {r}q, {r}x, {r}y, {r}z, {names})"
+        body = list(self.enqueue(source, direct=direct, overtake=overtake, otherwise=askew))
         return _function(f"tail({r}sid, {r}q, {r}x, {r}y, {r}z, {names})", body)
 
     def prepared(self, source: KernelSource, facts: Any, *, direct: bool, overtake: bool) -> str:
@@ -219,9 +226,10 @@ class Writer:
         r = self.p
         names = "".join(f"{p.name}, " for p in self.params)
         body = [*self.checks(), *self.count()]
+        generic = f"{r}generic({r}client, {r}count, {names})"
         body.append(f"if not ({self.ordinary()} and {self.holds(facts)}):")
-        body.append(f" return {r}generic({r}client, {r}count, {names})")
-        body += self.enqueue(source, direct=direct, overtake=overtake)
+        body.append(f" return {generic}")
+        body += self.enqueue(source, direct=direct, overtake=overtake, otherwise=generic)
         return _function(f"call({r}self, {r}count, /, {self.parameters()}*{r}extra)", body)
 
 

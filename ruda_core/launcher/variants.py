@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ruda_core.artifact import KernelSource, VariantFacts
@@ -45,8 +46,8 @@ def pattern(sizes: Sequence[int], blocks: Sequence[object]) -> tuple[tuple[int, 
 class Variants:
     """Tails by key, made when first needed. A tail packs the parameters and enqueues."""
 
-    def __init__(self, plan: LaunchPlan, server: Any, make: Callable[[Any, Any], Tail]) -> None:
-        """`make(source, program)` generates a tail."""
+    def __init__(self, plan: LaunchPlan, server: Any, make: Callable[[Any, Any, Tail], Tail]) -> None:
+        """`make(source, program, askew)` generates a tail; `askew` launches what it must not."""
         self._plan = plan
         self._server = server
         self._make = make
@@ -72,8 +73,18 @@ class Variants:
                 check_source(self._plan, source, self._server.properties)
                 program = self._server.load(source)
                 self.loaded[facts] = source, program
-                tail = self._by_facts[facts] = self._make(source, program)
+                tail = self._by_facts[facts] = self._make(source, program, self._askew(facts))
             return tail
+
+    def _askew(self, facts: VariantFacts) -> Tail:
+        """The tail for arrays that begin anywhere, found when it is first called."""
+
+        def launch(*arguments: Any) -> None:
+            found = self._by_facts.get(other) or self.of(other)
+            found(*arguments)
+
+        other = replace(facts, askew=True)
+        return launch
 
     def beyond(self, x: int, y: int, z: int, *arrays: Any) -> Tail | None:
         """The tail for a count or arrays outside the ordinary limits; None for a launch of nothing.

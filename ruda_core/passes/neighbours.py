@@ -4,84 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from ruda_core.dtypes import bool_, unsigned
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
-from ruda_core.ir.rewrite import expressions, map_expr, walk
-from ruda_core.ir.span import Span
+from ruda_core.ir.rewrite import expressions, walk
+from ruda_core.passes.copies import Copy, WordCopy, Words, counted
 from ruda_core.passes.elementwise import Elementwise, moves_memory
-
-
-class Copy:
-    """The body for one element, with symbols of its own each time that it is made."""
-
-    def __init__(self, position: ir.Expr) -> None:
-        self.position = position
-        self.known: dict[ir.Symbol, ir.Expr] = {}
-        """What stands for the symbols of the kernel."""
-
-    def expr(self, e: ir.Expr) -> ir.Expr:
-        return map_expr(e, self._node)
-
-    def _node(self, e: ir.Expr) -> ir.Expr:
-        if isinstance(e, ir.Ref):
-            return self.known.get(e.symbol, e)
-        return self.position if isinstance(e, ir.Builtin) and e.name == "absolute_pos" else e
-
-    def bind(self, symbol: ir.Symbol) -> ir.Symbol:
-        """A new symbol in the place of an immutable one."""
-        new = ir.Symbol(symbol.name, symbol.type)
-        self.known[symbol] = b.ref(new)
-        return new
-
-    def variable(self, symbol: ir.Symbol) -> ir.Symbol:
-        """The variable of this element in the place of a mutable symbol, whether or not it is new."""
-        found = self.known.get(symbol)
-        if isinstance(found, ir.Ref):
-            return found.symbol
-        new = ir.Symbol(symbol.name, symbol.type, mutable=True)
-        self.known[symbol] = b.ref(new)
-        return new
-
-    def body(self, body: ir.Body) -> ir.Body:
-        return tuple(self.stmt(s) for s in body)
-
-    def stmt(self, s: ir.Stmt) -> ir.Stmt:
-        match s:
-            case ir.Let():
-                value = self.expr(s.value)
-                return ir.Let(s.span, self.bind(s.symbol), value)
-            case ir.Assign():
-                value = self.expr(s.value)
-                return ir.Assign(s.span, self.variable(s.symbol), value)
-            case ir.Load():
-                index, check = self.place(s)
-                return replace(s, symbol=self.bind(s.symbol), index=index, check=check)
-            case ir.Store():
-                index, check = self.place(s)
-                return replace(s, index=index, value=self.expr(s.value), check=check)
-            case ir.If():
-                return ir.If(s.span, self.expr(s.cond), self.body(s.then), self.body(s.orelse))
-        raise TypeError(f"{type(s).__name__} in an elementwise kernel")
-
-    def place(self, s: ir.Load | ir.Store) -> tuple[tuple[ir.Expr, ...], ir.Expr | None]:
-        return tuple(self.expr(i) for i in s.index), None if s.check is None else self.expr(s.check)
-
-
-def counted(span: Span | None, symbol: ir.Symbol, times: int, body: ir.Body) -> ir.For:
-    """A loop over the numbers below `times`."""
-    index = symbol.type.scalar
-    start, stop, step = (b.const(index, n) for n in (0, times, 1))
-    return ir.For(span, symbol, start, stop, step, body, b.const(unsigned(index), times))
 
 
 class Neighbours:
     """The body for neighbours in step: what they share is done once, memory is moved by vectors."""
 
-    def __init__(self, kernel: Elementwise, wide: Mapping[ir.Array, ir.Array], width: int) -> None:
-        """`wide`: the arrays by vectors. Every array begins on a multiple of `width` elements."""
+    def __init__(
+        self, kernel: Elementwise, wide: Mapping[ir.Array, ir.Array], width: int, *, views: bool
+    ) -> None:
+        """`wide`: the arrays by vectors. Every array begins on a multiple of `width` elements.
+
+        `views`: single elements may be accessed as such beside the vectors.
+        """
+        self.views = views
         self.kernel = kernel
         self.wide = wide
         self.width = width
@@ -98,14 +40,21 @@ class Neighbours:
         index = self.kernel.function.index
         word = unsigned(index)
         position = self.let("i", first)
-        self.copies = [Copy(position)]
-        for k in range(1, self.width):
-            self.copies.append(Copy(self.let("i", b.binary("+", position, b.const(index, k)))))
         for array in self.kernel.arrays:
             start = b.cast(word, b.binary("+", ir.Offset(index, None, array), position))
             place = b.binary("quo", start, b.const(word, self.width))
             self.places[array] = self.let("at", b.cast(index, place))
+        self.copies = [self.copy(position, b.const(index, 0))]
+        for k in range(1, self.width):
+            lane = b.const(index, k)
+            self.copies.append(self.copy(self.let("i", b.binary("+", position, lane)), lane))
         self.stmts(self.kernel.function.body)
+
+    def copy(self, position: ir.Expr, lane: ir.Expr) -> Copy:
+        """The body for one of the neighbours."""
+        if self.views:
+            return Copy(position)
+        return WordCopy(position, lane, Words(self.kernel, self.wide, self.places))
 
     # Writing --------------------------------------------------------------------------------------
 
@@ -148,12 +97,12 @@ class Neighbours:
 
     def each(self, s: ir.Stmt) -> ir.Body:
         """The statement for each element by itself."""
-        return tuple(copy.stmt(s) for copy in self.copies)
+        return tuple(new for copy in self.copies for new in copy.stmt(s))
 
     def once(self, s: ir.Let | ir.Load) -> None:
         """Something that the elements share."""
         first = self.copies[0]
-        self._out.append(first.stmt(s))
+        self._out.extend(first.stmt(s))
         for copy in self.copies[1:]:
             copy.known[s.symbol] = first.known[s.symbol]
 
@@ -179,13 +128,13 @@ class Neighbours:
         """A branch that stands alone, for one element after the other: `each` in less text."""
         index = self.kernel.function.index
         trip, position = ir.Symbol("k", index), ir.Symbol("i", index)
-        copy = Copy(b.ref(position))
+        copy = self.copy(b.ref(position), b.ref(trip))
         copy.known = {
             **self.copies[0].known,
             **{s: b.cast(s.type.scalar, b.ref(position)) for s in self.kernel.positions},
         }
         first = b.binary("+", self.copies[0].position, b.ref(trip))
-        body = (ir.Let(s.span, position, first), copy.stmt(s))
+        body = (ir.Let(s.span, position, first), *copy.stmt(s))
         return (counted(s.span, trip, self.width, body),)
 
     def all(self, cond: ir.Expr, value: bool) -> ir.Expr:
@@ -217,7 +166,7 @@ class Neighbours:
 
         def apart() -> None:
             for copy, variable in zip(self.copies, variables, strict=True):
-                self._out.append(copy.stmt(s))
+                self._out.extend(copy.stmt(s))
                 self._out.append(ir.Assign(s.span, variable, copy.known[s.symbol]))
 
         everywhere = self.all(s.check, True)
@@ -245,12 +194,9 @@ class Neighbours:
         if s.check is None:
             self._out.append(together)
             return
-        places = [copy.place(s) for copy in self.copies]
-        apart = [
-            replace(s, index=index, value=value, check=check)
-            for (index, check), value in zip(places, values, strict=True)
-        ]
-        self._out.append(ir.If(s.span, self.all(s.check, True), (together,), tuple(apart)))
+        pairs = zip(self.copies, values, strict=True)
+        apart = tuple(new for copy, value in pairs for new in copy.store(s, value))
+        self._out.append(ir.If(s.span, self.all(s.check, True), (together,), apart))
 
 
 def _mentions(body: Iterable[ir.Stmt]) -> Counter[ir.Symbol]:
@@ -268,4 +214,4 @@ def _is(cond: ir.Expr, value: bool) -> ir.Expr:
     return cond if value else b.negate(cond)
 
 
-__all__ = ["Copy", "Neighbours", "counted"]
+__all__ = ["Neighbours"]

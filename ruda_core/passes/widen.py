@@ -13,6 +13,10 @@ which of them depends on what is known only then:
 Both tests are the same for all units of a row, so each position is done once. Arrays of vectors over the
 parameters' memory (`Array.over`) stand for the wide accesses.
 
+Where the language has one type for what is bound (no "views" in `Target.semantics`), memory is named by
+vectors alone. Then arrays that do not begin on a multiple are another variant, left alone here
+(`Function.askew`); the launcher looks at the offsets of those in `Function.aligned`.
+
 Runs after `uniform_loads` and `scalars` and before `positions`: it speaks of logical positions and leaves
 their meaning to that pass. A target whose driver applies offsets hides where an array begins and is left alone.
 """
@@ -25,8 +29,9 @@ from ruda_core.capabilities import Target
 from ruda_core.dtypes import DType, ValueType, bool_, u8, unsigned, vec
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
+from ruda_core.passes.copies import Copy, counted
 from ruda_core.passes.elementwise import Elementwise, elementwise
-from ruda_core.passes.neighbours import Copy, Neighbours, counted
+from ruda_core.passes.neighbours import Neighbours
 
 _MOST = 512
 """Operators of all elements of a unit: a kernel that computes more than that is not bound by its memory."""
@@ -40,7 +45,11 @@ def widen(function: ir.Function, target: Target) -> ir.Function:
     if kernel is None:
         return function
     width = _width(kernel, target)
-    return function if width == 1 else _widened(kernel, width, target)
+    if width == 1:
+        return function
+    if target.supports("views"):
+        return _widened(kernel, width, target)
+    return function if function.askew or function.dim[0] % width else _by_words(kernel, width, target)
 
 
 def _width(kernel: Elementwise, target: Target) -> int:
@@ -60,21 +69,38 @@ def _stored(element: ValueType, target: Target) -> DType | None:
 
 
 def _widened(kernel: Elementwise, width: int, target: Target) -> ir.Function:
-    function = kernel.function
-    wide = {a: _over(a, width, target) for a in kernel.arrays}
-    params = len(function.in_space("global"))
-    arrays = (*function.arrays[:params], *wide.values(), *function.arrays[params:])
-    rows = _Rows(function, width)
-    aligned = rows.aligned(kernel.arrays)
-    group = Neighbours(kernel, wide, width).unit(rows.neighbours())
-    body = (*rows.lets, ir.If(function.span, b.both(rows.inside, aligned), group, rows.one_by_one()))
-    return replace(function, arrays=arrays, body=body, per_unit=width)
+    """Vectors where arrays begin on multiples of them, elements where they do not."""
+    wide = _over(kernel, width, target)
+    rows = _Rows(kernel.function, width)
+    together = b.both(rows.inside, rows.aligned(kernel.arrays))
+    group = Neighbours(kernel, wide, width, views=True).unit(rows.neighbours())
+    whole = ir.If(kernel.function.span, together, group, rows.one_by_one())
+    return _finished(kernel, wide, (*rows.lets, whole), width)
 
 
-def _over(array: ir.Array, width: int, target: Target) -> ir.Array:
-    """The memory of `array` by vectors."""
-    stored = _stored(array.dtype, target)
-    return ir.Array(f"{array.name}.by{width}", vec(stored or array.dtype.scalar, width), "global", over=array)
+def _by_words(kernel: Elementwise, width: int, target: Target) -> ir.Function:
+    """Vectors only. A row is a multiple of them, so that its end is the end of one."""
+    wide = _over(kernel, width, target)
+    rows = _Rows(kernel.function, width)
+    group = Neighbours(kernel, wide, width, views=False).unit(rows.neighbours())
+    whole = ir.If(kernel.function.span, rows.within, group)
+    function = _finished(kernel, wide, (*rows.lets, whole), width)
+    return replace(function, aligned=tuple(a.name for a in kernel.arrays))
+
+
+def _over(kernel: Elementwise, width: int, target: Target) -> dict[ir.Array, ir.Array]:
+    """The memory of the arrays by vectors."""
+    found = {}
+    for a in kernel.arrays:
+        scalar = _stored(a.dtype, target) or a.dtype.scalar
+        found[a] = ir.Array(f"{a.name}.by{width}", vec(scalar, width), "global", over=a)
+    return found
+
+
+def _finished(kernel: Elementwise, wide: dict[ir.Array, ir.Array], body: ir.Body, width: int) -> ir.Function:
+    arrays, params = kernel.function.arrays, len(kernel.function.in_space("global"))
+    arrays = (*arrays[:params], *wide.values(), *arrays[params:])
+    return replace(kernel.function, arrays=arrays, body=body, per_unit=width)
 
 
 class _Rows:
@@ -103,6 +129,11 @@ class _Rows:
         )
         self.row = self._let("row", b.binary("*", self.along, before))
         self.inside = b.compare("<=", b.binary("+", self.first, b.const(self.word, size)), self.along)
+        """All positions of the group's rows are in the launch."""
+        unit = b.binary("*", self._builtin("unit_pos", 0), b.const(self.word, width))
+        self.own = b.binary("+", self.first, unit)
+        """Along x, the first of this unit's neighbours."""
+        self.within = b.compare("<", self.own, self.along)
 
     def _builtin(self, name: ir.BuiltinName, axis: int) -> ir.Expr:
         return b.cast(self.word, ir.Builtin(self.index, None, name, axis))
@@ -125,8 +156,7 @@ class _Rows:
 
     def neighbours(self) -> ir.Expr:
         """The first position of this unit where it does neighbours."""
-        unit = b.binary("*", self._builtin("unit_pos", 0), b.const(self.word, self.width))
-        return b.cast(self.index, b.binary("+", b.binary("+", self.first, self.row), unit))
+        return b.cast(self.index, b.binary("+", self.own, self.row))
 
     def one_by_one(self) -> ir.Body:
         """The positions of this unit, each a row of units from the last."""

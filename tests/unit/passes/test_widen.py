@@ -31,7 +31,14 @@ from ruda_core.passes.widen import widen
 
 GOLDEN = Path(__file__).with_name("widened.ir")
 NAMES = frozenset(d.name for d in ALL) - {"bool", "f16", "bf16"}
-TARGET = Target(storage=NAMES, arithmetic=NAMES, vectors=frozenset({2, 4, 8, 16}), index64=True, widen=16)
+TARGET = Target(
+    storage=NAMES,
+    arithmetic=NAMES,
+    vectors=frozenset({2, 4, 8, 16}),
+    semantics=frozenset({"views"}),
+    index64=True,
+    widen=16,
+)
 
 
 def language(kernel: Callable[..., Any], dim: Any = 64, **options: Any) -> ir.Function:

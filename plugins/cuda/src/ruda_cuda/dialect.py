@@ -57,7 +57,7 @@ BASELINE = Target(
         }
     ),
     vectors=frozenset({2, 4, 8, 16}),
-    semantics=frozenset({"nan_compare", "round_even", "lazy_select", "return", "nonfinite"}),
+    semantics=frozenset({"nan_compare", "round_even", "lazy_select", "return", "nonfinite", "views"}),
     math=native_math(FUNCTIONS, (*INTEGERS, *FLOATS)),
     fma=True,
     exact_div_sqrt=True,

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ruda_core.artifact import ParameterLayout
 from ruda_core.capabilities import ATOMIC_OPS, Target
 from ruda_core.codegen import CLikeDialect, CLikeRenderer, native_math
 from ruda_core.codegen.scopes import used_dtypes
@@ -18,6 +19,7 @@ from ruda_core.codegen.writer import bare
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType, f32, u32, u64, vec
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import walk
+from ruda_core.passes.accesses import accesses
 
 FUNCTIONS: dict[str, str] = {
     **{f"{name}:float": f"{name}({{0}})" for name in ("floor", "ceil", "trunc", "round", "abs", "sqrt")},
@@ -82,6 +84,7 @@ def target_with(
         f16_subnormals=f16_subnormals,
         f32_subnormals=f32_subnormals,
         timestamps=timestamps,
+        widen=16,
     )
 
 
@@ -98,6 +101,11 @@ class WGSLRenderer(CLikeRenderer):
     forever = "loop"
     once = ("switch 0u { default:", "} }")
 
+    def __init__(self, function: ir.Function, layout: ParameterLayout, entry: str) -> None:
+        super().__init__(function, layout, entry)
+        self._accessed = accesses(function)
+        """Memory is of the type that it is accessed by, which need not be a parameter's own."""
+
     # The module -----------------------------------------------------------------------------------
 
     def module(self) -> None:
@@ -111,7 +119,7 @@ class WGSLRenderer(CLikeRenderer):
                 for number in range((self.layout.nbytes - sum(s.nbytes for s in self.layout.slots)) // 4):
                     line(f"padding{number}: u32,")
         for number, binding in enumerate(f.bindings):
-            kept = self._kept_in(binding.arrays[0])
+            kept = self._kept_in(next(filter(self._accessed.__contains__, binding.arrays), binding.arrays[0]))
             line(
                 f"@group(0) @binding({number}) var<storage, read_write> {self.names.of(binding)}: array<{kept}>;"
             )
@@ -170,7 +178,9 @@ class WGSLRenderer(CLikeRenderer):
         if not isinstance(element, VecType):
             return element
         binding = self.bindings.get(array)
-        alone = binding is None or all(self.stored(other) == element for other in binding.arrays)
+        alone = binding is None or all(
+            self.stored(other) == element for other in binding.arrays if other in self._accessed
+        )
         return element if alone and element.lanes != 3 and not self.is_atomic(array) else element.scalar
 
     # Memory ---------------------------------------------------------------------------------------
