@@ -7,7 +7,6 @@ lowered stands in `calls.py` and its neighbours, by the intrinsic's name.
 from __future__ import annotations
 
 import math
-import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ruda_core.errors import RudaError, UnsupportedFeature
@@ -206,24 +205,38 @@ _DOMAINS = {
 _EXACT = "Exact to the bit."
 _BOUND = "At most 4 ULP off in f32 and f64, 1 in f16 and bf16; docs/numbers.md has what was measured."
 _SAME = "Its operands have one dtype, which is the result's."
-_ATOMIC = (
-    "On global and shared arrays of i32 and u32 on every device; of i64, u64, f32 and f64 where "
-    "client.features().atomics has the operation. Relaxed; out of bounds it gives zero and changes nothing."
-)
+_ATOMIC = """\
+On global and shared arrays of i32 and u32 on every device; of i64, u64, f32 and f64
+where client.features().atomics has the operation. Relaxed; out of bounds it gives
+zero and changes nothing."""
 _NOTES: dict[str, str] = {
-    "sqrt": f"{_DOMAINS['float']} Exact to the bit where features have `exact_div_sqrt`, else within 3 ULP, or "
-    "corrected in software in kernels that insist (`fp_exact`, `fp_contract=False`).",
-    "fma": f"{_DOMAINS['float']} {_EXACT} Refused where the device has neither the operation nor a software version.",
-    "pow": f"{_DOMAINS['number']} The exponent of an integer may have any integer dtype. Integers: exact. Floats: {_BOUND}",
-    "clamp": f"{_DOMAINS['any']} {_SAME} {_EXACT}",
-    "div_trunc": f"Takes {_INTEGERS}. {_SAME}",
-    "rem_trunc": f"Takes {_INTEGERS}. {_SAME}",
+    "sqrt": f"""\
+{_DOMAINS["float"]}
+Exact to the bit where features have `exact_div_sqrt`, else within 3 ULP, or corrected
+in software in kernels that insist (`fp_exact`, `fp_contract=False`).""",
+    "fma": f"""\
+{_DOMAINS["float"]}
+{_EXACT} Refused where the device has neither the operation nor a
+software version.""",
+    "pow": f"""\
+{_DOMAINS["number"]}
+The exponent of an integer may have any integer dtype. Integers: exact. Floats:
+{_BOUND}""",
+    "clamp": f"{_DOMAINS['any']}\n{_SAME}\n{_EXACT}",
+    "div_trunc": f"Takes {_INTEGERS}.\n{_SAME}",
+    "rem_trunc": f"Takes {_INTEGERS}.\n{_SAME}",
     "dot": "Takes two vectors of one type; added from the first component to the last, in their dtype.",
-    "select": "`a` and `b` have one dtype, any; `cond` is a bool, or a vector of bools that decides per component.",
+    "select": "`a` and `b` have one dtype, any; `cond` is a bool, or a vector of bools for the components.",
     "bitcast": "Both dtypes have the same width; bool is not one of them.",
-    "shared": "`shape` is a compile-time int or tuple. Zeroed in validate mode. LaunchLimitError over the device's limit.",
-    "local": "`shape` is a compile-time int or tuple, at most 512 KiB for each unit. Zeroed in validate mode.",
-    "barrier": "Reached by all units of the workgroup or by none: where they may differ it is a UniformityError.",
+    "shared": """\
+`shape` is a compile-time int or tuple. Zeroed in validate mode.
+LaunchLimitError over the device's limit.""",
+    "local": """\
+`shape` is a compile-time int or tuple, at most 512 KiB for each unit.
+Zeroed in validate mode.""",
+    "barrier": """\
+Reached by all units of the workgroup or by none: where they may differ it is a
+UniformityError.""",
     "uniform_load": "On global and shared arrays. It is a barrier too, with the same rule.",
     **dict.fromkeys((n for n in _FUNCTIONS if n.startswith("atomic_")), _ATOMIC),
 }
@@ -240,11 +253,11 @@ def _note(name: str) -> str:
     parts = [_DOMAINS["number" if rounds else known.domain]]
     parts.append("Gives bool." if known.gives_bool else _SAME if known.arity > 1 else "Gives x's dtype.")
     parts.append(_EXACT if known.exact else _BOUND)
-    return " ".join(parts)
+    return "\n".join(parts)
 
 
 for _name, (_params, _doc) in _FUNCTIONS.items():
-    _add(Intrinsic(_name, _params, "\n\n".join(filter(None, (_doc, textwrap.fill(_note(_name), 88))))))
+    _add(Intrinsic(_name, _params, "\n\n".join(filter(None, (_doc, _note(_name))))))
 
 _SUBGROUP = (
     "barrier sum prod min max and_ or_ xor inclusive_sum inclusive_prod exclusive_sum exclusive_prod "
