@@ -17,14 +17,14 @@ from ruda_core.recall import shelf
 def gaining(client: Any, monkeypatch: Any) -> Any:
     """The client; its device is said to gain by wide accesses, until the test ends."""
     monkeypatch.setattr(client.server, "target", replace(client.server.target, widen=16))
-    for module, known in ((compiled, "_compilers"), (shelf, "_around")):  # what was found for the device before
-        monkeypatch.setattr(module, known, weakref.WeakKeyDictionary())
+    monkeypatch.setattr(compiled, "_compilers", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(shelf, "_around", weakref.WeakKeyDictionary())
     return client
 
 
 def widens(client: Any) -> bool:
-    """Whether kernels can be widened at all: the device takes text, and offsets in it."""
-    return client.runtime.dialect is not None and not client.server.target.supports("offset")
+    """Whether kernels can be widened at all: the device takes text that has vectors."""
+    return client.runtime.dialect is not None and bool(client.server.target.vectors)
 
 
 def fresh(kernel: Any) -> Any:
