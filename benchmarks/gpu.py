@@ -60,16 +60,19 @@ def at_least(what: str, ours: float, peer: float, goal: float, unit: str) -> Row
 
 
 def bandwidths(client: ruda.ComputeClient) -> list[Row]:
-    """saxpy with scalar and with vector loads, checked."""
+    """saxpy, checked: of scalars, of which the compiler makes wide accesses, of such that it cannot, of vectors."""
     elements = min(ELEMENTS, client.properties().max_allocation // 4)
     elements -= elements % 1024
     x, y = client.zeros(elements, np.float32), client.zeros(elements, np.float32)
     x4, y4 = x.vectorized(4), y.vectorized(4)
     plain = seconds(client, lambda: kernels.saxpy.launch_over(client, elements, 2.0, x, y))
+    askew_x, askew_y = x[1:], y[1:]
+    askew = seconds(client, lambda: kernels.saxpy.launch_over(client, elements - 1, 2.0, askew_x, askew_y))
     wide = seconds(client, lambda: kernels.saxpy4.launch_over(client, elements // 4, 2.0, x4, y4))
     moved = 12 * elements / 1e12
     return [
-        rate(f"saxpy, {elements:,} f32, checked", moved / plain, "TB/s"),
+        rate(f"saxpy, automatic, {elements:,} f32, checked", moved / plain, "TB/s", 4.0),
+        rate("saxpy of arrays that begin off 16 bytes", moved / askew, "TB/s"),
         rate("saxpy by Vec[f32, 4], checked", moved / wide, "TB/s", 4.1),
     ]
 
