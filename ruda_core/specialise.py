@@ -18,8 +18,8 @@ import numpy as np
 from ruda_core.artifact import ArrayParam
 from ruda_core.dtypes import DType, ValueType, VecType, as_dtype, bool_, f32, i32
 from ruda_core.errors import LaunchArgumentError
+from ruda_core.frontend.arguments import ComptimeValue
 from ruda_core.frontend.signature import KernelSignature
-from ruda_core.frontend.values import ComptimeValue
 from ruda_core.ir.types import ArrayType, ComptimeType, TensorType
 
 Split = Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]

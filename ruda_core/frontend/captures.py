@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ruda_core.dtypes import DType, VecType
+from ruda_core.frontend.arguments import IndexType
 from ruda_core.frontend.functions import Func
 from ruda_core.frontend.intrinsics import Intrinsic
-from ruda_core.frontend.values import IndexType
 
 
 class _Missing:

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ruda_core.errors import RudaError, UnsupportedFeature
-from ruda_core.frontend.values import INDEX
+from ruda_core.frontend.arguments import INDEX
 from ruda_core.ir.functions import MATH
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import numpy as np
 
 from ruda_core.dtypes import DType, Vec, VecType, bool_, spelled
 from ruda_core.errors import CompileError, KernelSyntaxError, KernelTypeError
+from ruda_core.frontend.arguments import IndexType
 from ruda_core.frontend.source import Source, parameters, source_of
-from ruda_core.frontend.values import IndexType
 from ruda_core.ir.span import Span, error_at
 from ruda_core.ir.types import Array, ArrayType, Comptime, ComptimeType, ParameterType, Tensor, TensorType
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 from ruda_core.dtypes import DType, VecType, bool_, f32, i32, vec
-from ruda_core.errors import RudaError
+from ruda_core.frontend.arguments import INDEX as INDEX
+from ruda_core.frontend.arguments import ComptimeValue as ComptimeValue
+from ruda_core.frontend.arguments import IndexType as IndexType
 from ruda_core.ir import nodes as ir
 
 if TYPE_CHECKING:
@@ -14,36 +16,6 @@ if TYPE_CHECKING:
 
 Key = tuple["Hashable", ...]
 """One local of one inlined call: its path of calls, then its name."""
-
-
-class IndexType:
-    """The type of positions and lengths: i32, or i64 for launches that need it.
-
-    As `ruda.index` it is an annotation and, in a kernel, a cast.
-    """
-
-    name = "index"
-    kind: Literal["int"] = "int"
-    is_integer = True
-    is_float = False
-    is_signed = True
-    lanes = 1
-
-    @property
-    def scalar(self) -> IndexType:
-        return self
-
-    def __repr__(self) -> str:
-        return "index"
-
-    def __reduce__(self) -> str:
-        return "INDEX"
-
-    def __call__(self, value: Any) -> NoReturn:
-        raise RudaError("ruda.index(...) casts inside a kernel; on the host, use int(...)")
-
-
-INDEX = IndexType()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,13 +57,6 @@ WINT = Weak("int", "int", 1, i32)
 WFLOAT = Weak("float", "float", 2, f32)
 
 Type = DType | VecType | IndexType | Weak
-
-
-@dataclass(frozen=True, slots=True)
-class ComptimeValue:
-    """The argument of a `Comptime[...]` parameter."""
-
-    value: Any
 
 
 # Values -----------------------------------------------------------------------------------------

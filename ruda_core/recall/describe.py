@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ruda_core.dtypes import DType, VecType
+from ruda_core.frontend.arguments import ComptimeValue, IndexType
 from ruda_core.frontend.intrinsics import Intrinsic
-from ruda_core.frontend.values import ComptimeValue, IndexType
 from ruda_core.ir.types import ArrayType, ComptimeType, TensorType
 
 

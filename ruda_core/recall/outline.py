@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from ruda_core.dtypes import DType, VecType, bool_
+from ruda_core.frontend.arguments import IndexType
 from ruda_core.frontend.signature import KernelSignature, Parameter
-from ruda_core.frontend.values import IndexType
 from ruda_core.ir.span import UNKNOWN
 from ruda_core.ir.types import ArrayType, ComptimeType, TensorType
 

@@ -23,7 +23,8 @@ def over(kernel, *more, mode="launch"):
     return x.tolist()
 
 def show(*values):
-    print(json.dumps([*values, "ruda_core.compiler" in sys.modules]))
+    compiler = {"ruda_core.compiler", "ruda_core.frontend.lower", "ruda_core.passes.bounds"}
+    print(json.dumps([*values, not compiler.isdisjoint(sys.modules)]))
 """
 """The last value that `show` prints is whether the compiler was imported."""
 
