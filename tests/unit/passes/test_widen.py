@@ -363,3 +363,48 @@ def test_positions_past_the_index_type_do_nothing() -> None:
     native = (1, 1, 1)
     run(launched, arrays=arrays, n=0, count=(count, 1, 1), native_count=native, flattened=True)
     assert not data.any()
+
+
+# By vectors only ----------------------------------------------------------------------------------
+
+WORDS = replace(TARGET, semantics=frozenset())
+
+
+def test_memory_of_one_type_is_named_by_vectors_alone() -> None:
+    function = widened(saxpy, target=WORDS)
+    used = {s.array.name for s in walk(function.body) if isinstance(s, (ir.Load, ir.Store))}
+    assert used == {"x.by4", "y.by4"}
+    assert function.aligned == ("x", "y")
+
+
+def test_left_alone_where_rows_or_arrays_do_not_begin_on_vectors() -> None:
+    for function in (language(saxpy, 6), replace(language(saxpy), askew=True)):
+        assert widen(function, WORDS) is function
+
+
+@pytest.mark.parametrize(
+    ("dim", "count"), [((8, 1, 1), (5, 1, 1)), ((4, 3, 1), (3, 2, 2)), ((4, 1, 1), (1, 1, 1))]
+)
+def test_each_element_is_done_once_by_vectors(dim: Any, count: Any) -> None:
+    units = int(np.prod(dim) * np.prod(count))
+    function = widened(increment, dim, WORDS)
+    for offset in (0, 4, 8):
+        for length in (units, units - 1, units - 3, units // 2 + 2, 0):
+            data = np.zeros(units + 12, np.int32)
+            launch(function, count, {"y": Buffer(data, offset, length)})
+            wanted = np.zeros_like(data)
+            wanted[offset : offset + length] = 1
+            assert np.array_equal(data, wanted)
+
+
+@pytest.mark.parametrize("n", [0, 1, 29, 30, 31, 32, 40])
+def test_returns_and_variables_by_vectors(n: int) -> None:
+    function = widened(early, 8, WORDS)
+    x = np.arange(48, dtype=np.float32) - 20
+    for length in (32, 27, 2):
+        y = np.full(48, 9, np.float32)
+        launch(function, (4, 1, 1), {"x": Buffer(x, 4, length), "y": Buffer(y, 8, 32)}, scalars={"n": n})
+        wanted = np.full(48, 9, np.float32)
+        seen = np.where(np.arange(32) < length, x[4:36], 0)
+        wanted[8 : 8 + min(n, 32)] = np.maximum(seen, 0)[: min(n, 32)]
+        assert np.array_equal(y, wanted)
