@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from ruda_cuda.dialect import BASELINE, CudaDialect
 
+import ruda_core as ruda
+from ruda_core import Array, f32
+from ruda_core.artifact import VariantFacts
 from ruda_core.compiler import Compiler
 from ruda_core.conformance.random_kernels import Generator
 from ruda_core.conformance.random_kernels.writer import FLOATS, INTEGERS, UNITS
@@ -49,6 +52,22 @@ def test_kernels_of_the_examples_compile(nvrtc, compiler, name, monkeypatch, cap
         source = original(compiler, spec, lowered, facts)
         for arch in ARCHITECTURES:
             compiled(source, arch, "-Werror=all-warnings")
+
+
+@ruda.kernel
+def saxpy(a: f32, x: Array[f32], y: Array[f32]):
+    i = ruda.ABSOLUTE_POS
+    if i < len(y):
+        y[i] = a * x[i] + y[i]
+
+
+def test_elementwise_kernels_move_16_bytes_at_a_time(nvrtc, compiler):
+    from ruda_cuda.compiling import compiled
+
+    plan = saxpy.compile_with(compiler, 256, (), "checked").plan
+    source = plan.variant(VariantFacts(equal_lengths=(("x", "y"),)))
+    text = compiled(source, "compute_90", "-Werror=all-warnings").decode()
+    assert (text.count("ld.global.v4.f32"), text.count("st.global.v4.f32")) == (2, 1)
 
 
 @pytest.mark.parametrize("mode", ["checked", "validate", "unchecked"])
