@@ -1,4 +1,4 @@
-"""Float results hidden from compilers that would do algebra with them.
+"""Values hidden from compilers that would do algebra with them, and get it wrong.
 
 Where the target's compiler reassociates, or takes it that nothing is NaN or infinite, it must see no float
 operation that it could simplify, unless the kernel gives leave by `fp_fast`. So every result of `+ - * /` and
@@ -6,6 +6,9 @@ of square roots is fenced, and every operand is hidden: a variable is, once what
 parameter, and a constant by which nothing gets simpler. The right side of `-` and `/`, which may turn out to be
 the same value as the left, gets a fence of another kind; for `/` also a constant, whose reciprocal is not exact.
 A product that a kernel lets be fused into the sum around it needs no fence of its own.
+
+Integers widened to i64 are hidden too, on the same targets: Mesa's compiler (seen in 22.3) recognises them, and
+compares them wrongly with constants.
 
 Where the compiler may only contract, and the kernel forbids that but the target has no control for it,
 products are fenced.
@@ -18,6 +21,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ruda_core.capabilities import Target
+from ruda_core.dtypes import i64
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter
 
@@ -26,8 +30,9 @@ _ALL = frozenset({"+", "-", "*", "/"})
 
 def fences(function: ir.Function, target: Target) -> ir.Function:
     """The function with fences where `target` needs them."""
-    if target.reassociates and not function.fp_fast:
-        return _Hiding(fuses=function.fp_contract).run(function)
+    if target.reassociates:
+        widened = _Widened().run(function)
+        return widened if function.fp_fast else _Hiding(fuses=function.fp_contract).run(widened)
     if not function.fp_contract and not target.contract_control:
         return _Products().run(function)
     return function
@@ -36,6 +41,13 @@ def fences(function: ir.Function, target: Target) -> ir.Function:
 class _Products(Rewriter):
     def expr(self, expr: ir.Expr) -> ir.Expr:
         return _fenced(expr) if _is_float(expr, "*") else _once(expr)
+
+
+class _Widened(Rewriter):
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Cast) and expr.type.scalar is i64 and expr.a.type.kind == "int":
+            return _fenced(expr)
+        return _once(expr)
 
 
 class _Hiding(Rewriter):
@@ -104,8 +116,6 @@ def _hidden(expr: ir.Expr) -> ir.Expr:
 def _is_opaque(expr: ir.Expr) -> bool:
     if isinstance(expr, ir.Const):
         return abs(expr.value) >= _SMALLEST_NORMAL
-    if isinstance(expr, ir.Unary):
-        return _is_opaque(expr.a)
     return isinstance(expr, (ir.Fence, ir.Ref, ir.Param))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from bare import TARGET
 from lanes import scalar_function
 
-from ruda_core.dtypes import f32, i32
+from ruda_core.dtypes import f32, i32, i64
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.text import show
@@ -44,8 +44,8 @@ def test_a_product_that_may_be_fused_stands_bare_in_its_sum() -> None:
     def dot(x, y):
         return b.binary("+", b.binary("*", x, y), b.unary("-", x))
 
-    assert hidden(dot).count("fence(") == 1
-    assert hidden(dot, fp_contract=False).count("fence(") == 2
+    assert hidden(dot).count("fence(") == 2  # the negated value and the sum
+    assert hidden(dot, fp_contract=False).count("fence(") == 3
     two = hidden(lambda x, y: b.binary("+", b.binary("*", x, y), b.binary("*", x, x)))
     assert two.count("fence(") == 3  # x could be factored out of bare products
     one = hidden(lambda x, y: b.binary("+", b.binary("*", x, y), x))
@@ -76,3 +76,10 @@ def test_products_where_contraction_is_forbidden_and_uncontrolled() -> None:
 def test_integers_are_left_alone() -> None:
     f = scalar_function(lambda x: b.binary("*", x, x), i32)
     assert fences(f, replace(TARGET, reassociates=True)).body[-1].value is f.body[-1].value  # type: ignore[attr-defined]
+
+
+def test_widened_integers_are_hidden_whatever_floats_may() -> None:
+    for options in ({}, {"fp_fast": True}):
+        text = hidden(lambda x: b.compare("<", b.cast(i64, x), b.const(i64, 1)), i32, **options)
+        assert "fence(i64(" in text
+        assert "fence" not in hidden(lambda x: b.compare("<", x, b.const(i32, 1)), i32, **options)
