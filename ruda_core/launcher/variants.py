@@ -79,11 +79,14 @@ class Variants:
     def _askew(self, facts: VariantFacts) -> Tail:
         """The tail for arrays that begin anywhere, found when it is first called."""
 
-        def launch(*arguments: Any) -> None:
-            found = self._by_facts.get(other) or self.of(other)
-            found(*arguments)
-
         other = replace(facts, askew=True)
+        found: list[Tail] = []
+
+        def launch(*arguments: Any) -> None:
+            if not found:
+                found.append(self.of(other))
+            found[0](*arguments)
+
         return launch
 
     def beyond(self, x: int, y: int, z: int, *arrays: Any) -> Tail | None:
