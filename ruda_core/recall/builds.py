@@ -32,13 +32,14 @@ def surroundings(runtime: Any, target: Any) -> str | None:
     None where that is not known for certain: no dialect of its own, a compiler or dialect that is found in
     another way, code that is not in files, or files that have changed since this process began.
     """
-    path = runtime.dialect_path
+    path = getattr(runtime, "dialect_path", None)
     if not path or not all(_owner(runtime, name) == _ABOVE for name in ("Compiler", "dialect")):
         return None
-    files = _files(path.partition(".")[0].partition(":")[0])
+    files = _files(_package(path))
     if files is None:
         return None
     parts = (
+        getattr(sys.modules["ruda_core"], "__version__", ""),
         files,
         path,
         runtime.owner,
@@ -50,6 +51,22 @@ def surroundings(runtime: Any, target: Any) -> str | None:
         sys.platform,
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def surroundings_after_compiling(runtime: Any, target: Any) -> str | None:
+    """The same, now that the dialect is at hand: None also for one built upon another plugin's, whose files
+    were not looked at."""
+    dialect = runtime.dialect
+    classes = [*type(dialect).__mro__, *getattr(getattr(dialect, "renderer", None), "__mro__", ())]
+    looked_at = {_package(runtime.dialect_path), "ruda_core", "builtins", "abc"}
+    if not looked_at.issuperset(_package(c.__module__) for c in classes):
+        return None
+    return surroundings(runtime, target)
+
+
+def _package(path: str) -> str:
+    """The package or module at the top of "package.module:object"."""
+    return path.partition(":")[0].partition(".")[0]
 
 
 def _owner(runtime: Any, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ruda_core.artifact import ArrayParam, KernelSource, Mode, RudaDim, ScalarParam, VariantFacts
 from ruda_core.cache import DiskCache, shared_cache
 from ruda_core.frontend.captures import Capture
-from ruda_core.recall.builds import surroundings
+from ruda_core.recall.builds import surroundings, surroundings_after_compiling
 from ruda_core.recall.describe import VALUES, Describer, Description, Uncovered
 from ruda_core.recall.entries import Unreadable, packed, unpacked
 from ruda_core.recall.functions import FUNCTIONS, kernel
@@ -184,11 +184,13 @@ def shelf_for(client: ComputeClient, request: Request) -> Shelf | None:
     if not isinstance(cache, DiskCache):
         return None
     server = client.server
-    look = partial(surroundings, client.runtime, server.target)
     if server not in _around:
-        _around[server] = look()
+        _around[server] = surroundings(client.runtime, server.target)
     around = _around[server]
+    if around is None:
+        return None
     try:
-        return Shelf(cache, request, around, look) if around is not None else None
+        look_again = partial(surroundings_after_compiling, client.runtime, server.target)
+        return Shelf(cache, request, around, look_again)
     except Uncovered:
         return None

@@ -14,7 +14,7 @@ import pytest
 
 from ruda_core.capabilities import Target
 from ruda_core.recall import builds
-from ruda_core.recall.builds import surroundings
+from ruda_core.recall.builds import surroundings, surroundings_after_compiling
 from ruda_core.runtime import Runtime, make_runtime
 
 TARGET = Target(
@@ -111,6 +111,25 @@ def test_the_backend_counts(tree: Path) -> None:
         runtime(owner="plugin 2"),
     ]
     assert len({surroundings(each, TARGET) for each in given}) == 4
+
+
+@pytest.mark.parametrize("where", ["tested_plugin.dialect", "ruda_core.codegen.dialect"])
+@pytest.mark.parametrize("what", ["dialect", "renderer"])
+def test_a_dialect_upon_another_plugins_is_found_out(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, where: str, what: str
+) -> None:
+    def upon(module: str) -> Any:
+        base = type("Base", (), {"__module__": module})
+        own = {"__module__": "tested_plugin.dialect"}
+        return type("Dialect", (base,) if what == "dialect" else (), {**own, "renderer": base})
+
+    dialects = ModuleType("tested_plugin.dialect")
+    monkeypatch.setitem(sys.modules, "tested_plugin.dialect", dialects)
+    vars(dialects)["Dialect"] = upon(where)
+    tested = runtime()
+    assert surroundings_after_compiling(tested, TARGET) == surroundings(tested, TARGET) is not None
+    vars(dialects)["Dialect"] = upon("another_plugin.dialect")
+    assert surroundings_after_compiling(runtime(), TARGET) is None
 
 
 def test_there_is_none_for_what_cannot_be_known(tree: Path) -> None:

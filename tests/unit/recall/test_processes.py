@@ -117,6 +117,24 @@ def test_every_change_is_seen_and_the_old_code_is_found_again(run: Any) -> None:
     assert run() == [[3, 5, 7], False]
 
 
+DECLARED = """
+@ruda.kernel
+def apply(x: Array[f32]):
+    i = ruda.ABSOLUTE_POS
+    step: ruda.u8 = 200
+    step += 100
+    if i < len(x):
+        x[i] += f32(step)
+
+show(over(apply))
+"""
+
+
+def test_text_that_python_makes_nothing_of_counts(run: Any) -> None:
+    assert run(DECLARED) == [[45, 46, 47], True]
+    assert run(DECLARED.replace("u8", "u16")) == [[301, 302, 303], True]
+
+
 UNCHECKED = KERNEL.replace("show(over(apply))", 'show(over(apply, mode="launch_unchecked"))')
 
 
@@ -235,6 +253,11 @@ def apply(x: Array[f32], n: i32):
 def wrong(x: Array[f32]):
     x[0] = undefined
 
+@ruda.kernel
+def uneven(x: Array[f32]):
+    if x[ruda.UNIT_POS] > 1:
+        ruda.barrier()
+
 def fault():
     client = ruda.client(sys.argv[1])
     apply.prepare(client, 4, client.zeros(3, np.float32), 1, mode="validate")(1, client.zeros(3, np.float32), 1)
@@ -247,15 +270,16 @@ show(
     line(fault),
     line(lambda: over(wrong)),
     line(lambda: over(wrong, 1)),
+    line(lambda: over(uneven)),
 )
 """
 
 
 def test_errors_are_the_same_from_disk_and_follow_their_lines(run: Any) -> None:
     cold = run(REFUSED)
-    assert all(cold[:5]) and "program.py:" in cold[1] and "^" in cold[3]
+    assert all(cold[:6]) and "program.py:" in cold[1] and "^" in cold[3] and "^" in cold[5]
     *warm, imported = run(REFUSED)
-    assert warm == cold[:5] and imported, "what fails to compile is compiled again, so that it can be shown"
+    assert warm == cold[:6] and imported, "what fails to compile is compiled again, so that it can be shown"
     moved = run("\n\n\n" + REFUSED)
     assert moved[1] != cold[1] and [shifted(text, -3) for text in moved[:3]] == cold[:3]
 
