@@ -72,10 +72,10 @@ from ruda_core.ir.types import Array, Comptime, Tensor
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient as ComputeClient
+    from ruda_core.decorators import func as func
+    from ruda_core.decorators import kernel as kernel
     from ruda_core.kernel import CompiledKernel as CompiledKernel
     from ruda_core.kernel import Kernel as Kernel
-    from ruda_core.kernel import func as func
-    from ruda_core.kernel import kernel as kernel
     from ruda_core.launcher import PreparedLaunch as PreparedLaunch
     from ruda_core.memory import Bytes as Bytes
     from ruda_core.memory import Handle as Handle
@@ -111,7 +111,8 @@ _LAZY: dict[str, str] = {
     name: module
     for module, names in (
         ("ruda_core.client", "ComputeClient"),
-        ("ruda_core.kernel", "CompiledKernel Kernel func kernel"),
+        ("ruda_core.decorators", "func kernel"),
+        ("ruda_core.kernel", "CompiledKernel Kernel"),
         ("ruda_core.launcher", "PreparedLaunch"),
         ("ruda_core.memory", "Bytes Handle MemoryUsage"),
         ("ruda_core.offline", "compile_for"),

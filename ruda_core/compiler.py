@@ -246,6 +246,15 @@ def _limit_local_memory(function: ir.Function) -> None:
         )
 
 
+_WIDE_NUMBERS = {
+    f"storage of {wide}": (
+        f"  a list of Python's numbers becomes {wide}: client.tensor(values, dtype=ruda.{narrow})",
+    )
+    for wide, narrow in (("f64", "f32"), ("i64", "i32"))
+}
+"""What to do about a dtype that nobody asked for by name."""
+
+
 def require(function: ir.Function, features: Features, backend: str) -> None:
     """Raise UnsupportedFeature, at the source line, for the first thing that the features lack."""
     granted: set[Requirement] = set()
@@ -257,7 +266,10 @@ def require(function: ir.Function, features: Features, backend: str) -> None:
                 UnsupportedFeature,
                 f"{requirement} is not supported by backend {backend!r}",
                 span or function.span,
-                (f"  in kernel {function.name}; client.features() lists what the device can do",),
+                (
+                    f"  in kernel {function.name}; client.features() lists what the device can do",
+                    *_WIDE_NUMBERS.get(str(requirement), ()),
+                ),
             )
         granted.add(requirement)
 

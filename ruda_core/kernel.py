@@ -1,4 +1,4 @@
-"""What users hold: `@kernel` and `@func`, and what a kernel has been compiled to.
+"""What users hold: a kernel.
 
 A launch that was seen before costs one look-up in a table of launchers, keyed by the server, the
 workgroup's dim and whatever else specialises this kernel (generic dtypes, ranks, compile-time and
@@ -8,17 +8,15 @@ captured values; nothing, for most kernels). A miss lowers the function and buil
 from __future__ import annotations
 
 import inspect
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn, get_args, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from ruda_core.artifact import Mode, RudaDim, VariantFacts
 from ruda_core.compiled import CompiledKernel, Variants, compiler_of, planned, server_of
-from ruda_core.errors import CompileError, KernelSyntaxError, LaunchArgumentError, RudaError
+from ruda_core.errors import CompileError, LaunchArgumentError, RudaError
 from ruda_core.frontend.captures import Capture, capture_key
-from ruda_core.frontend.functions import Func
 from ruda_core.frontend.signature import KernelSignature, signature
 from ruda_core.ir.types import ParameterType
 from ruda_core.launcher import (
@@ -26,11 +24,13 @@ from ruda_core.launcher import (
     LaunchPlan,
     PreparedLaunch,
     build_launcher,
+    front,
     prepare_launch,
 )
 from ruda_core.recall import Request, outline
 from ruda_core.settings import BoundsCheckMode, in_use
 from ruda_core.specialise import Specialisation, Specialiser
+from ruda_core.tracebacks import USERS, shortened
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
@@ -69,10 +69,7 @@ class Kernel:
         self._scope = scope
         self._specialiser: Specialiser | None = None
         self._captures: tuple[Capture, ...] = ()
-        self._plain = False
-        """True when neither arguments nor captured values specialise it (found at the first launch)."""
         self._tables: dict[Mode, dict[Any, Launcher]] = {"checked": {}, "validate": {}, "unchecked": {}}
-        self._checked = self._tables["checked"]
 
     def __repr__(self) -> str:
         return f"<ruda kernel {self.name}>"
@@ -81,6 +78,12 @@ class Kernel:
         raise RudaError(
             f"{self.name} is a kernel: launch it, {self.name}.launch(client, count, dim, ...), or mark "
             f"what other kernels call with @ruda.func"
+        )
+
+    def __getitem__(self, grid: Any) -> NoReturn:
+        raise RudaError(
+            f"{self.name}[...](...) is not how kernels are launched here: write {self.name}.launch(client, "
+            f"count, dim, ...), or {self.name}.launch_over(client, units, ...)"
         )
 
     @property
@@ -93,17 +96,11 @@ class Kernel:
     def launch(self, client: ComputeClient, count: Any, dim: Any, /, *args: Any, **kwargs: Any) -> None:
         """Run `count` workgroups of `dim` units, every access checked: reads out of bounds give zero,
         writes are dropped. Returns at once; `docs/guide.md` says where a later failure surfaces."""
-        if self._plain:
-            try:
-                launch = self._checked[client.server, dim]
-            except (KeyError, TypeError, AttributeError):
-                launch = self._find("checked", client, dim, ())
-            try:
-                return launch(client, count, *args, **kwargs)
-            except TypeError as error:
-                self._explain(error, args, kwargs)
-                raise
-        return self._launch("checked", client, count, dim, args, kwargs)
+        # `_build` puts a faster one in this one's place where it can.
+        try:
+            return self._launch("checked", client, count, dim, args, kwargs)
+        except USERS as error:
+            raise shortened(error) from error.__cause__
 
     def launch_unchecked(
         self, client: ComputeClient, count: Any, dim: Any, /, *args: Any, **kwargs: Any
@@ -111,7 +108,10 @@ class Kernel:
         """The same, in the mode that the setting `bounds_check` names: auto (no checks), enforce
         (checked), validate (checked, and every access out of bounds is reported)."""
         mode = _UNCHECKED_MODES[in_use().bounds_check]
-        return self._launch(mode, client, count, dim, args, kwargs)
+        try:
+            return self._launch(mode, client, count, dim, args, kwargs)
+        except USERS as error:
+            raise shortened(error) from error.__cause__
 
     def launch_over(
         self, client: ComputeClient, units: Any, /, *args: Any, dim: Any = None, **kwargs: Any
@@ -119,8 +119,12 @@ class Kernel:
         """Checked, over at least `units` units (an int, or x first), with a dim that suits the device."""
         from ruda_core.artifact import RudaCount
 
-        shape = _dim(self.name, dim) if dim is not None else suitable_dim(units, server_of(client).properties)
-        self.launch(client, RudaCount.cover(units, shape), tuple(shape), *args, **kwargs)
+        try:
+            given = dim is not None
+            shape = _dim(self.name, dim) if given else suitable_dim(units, server_of(client).properties)
+            self.launch(client, RudaCount.cover(units, shape), tuple(shape), *args, **kwargs)
+        except USERS as error:
+            raise shortened(error) from error.__cause__
 
     def prepare(
         self, client: ComputeClient, dim: Any, /, *args: Any, mode: Mode = "checked", **kwargs: Any
@@ -204,11 +208,23 @@ class Kernel:
             captured = capture_key(self._captures) if self._captures else ()
             if specialiser.trivial and not captured:
                 table[client.server, dim] = launcher
-                self._plain = True
+                if "launch" not in self.__dict__:
+                    self._put_front(len(plan.params))
             else:
-                self._plain = False
+                self.__dict__.pop("launch", None)
                 table[client.server, dim, parts, captured] = launcher
         return launcher
+
+    def _put_front(self, parameters: int) -> None:
+        """From now on launches look into the table of checked launchers themselves."""
+        launch = front(
+            parameters,
+            self._tables["checked"],
+            lambda client, dim: self._find("checked", client, dim, ()),
+            partial(Kernel.launch, self),
+        )
+        launch.__doc__ = Kernel.launch.__doc__
+        self.launch = launch  # type: ignore[method-assign]  # that is the point
 
     def _plan(
         self, compiler: Compiler, mode: Mode, dim: RudaDim, types: Specialisation
@@ -262,7 +278,10 @@ class Kernel:
     ) -> CompiledKernel:
         """Compile for the client's device. `arg_types`: annotations (`f32`, `Array[f32]`) or sample
         arguments, in parameter order. Raises CompileError."""
-        return self.compile_with(compiler_of(client), dim, arg_types, mode)
+        try:
+            return self.compile_with(compiler_of(client), dim, arg_types, mode)
+        except USERS as error:
+            raise shortened(error) from error.__cause__
 
     def compile_with(
         self, compiler: Compiler, dim: Any, arg_types: tuple[Any, ...], mode: Mode
@@ -310,82 +329,10 @@ def _mode(mode: Mode) -> Mode:
     return mode
 
 
-def _function(fn: object, decorator: str) -> None:
-    """Raise KernelSyntaxError for what is no function of Python text."""
-    if not isinstance(fn, FunctionType):
-        advice = (
-            "put @staticmethod above it"
-            if isinstance(fn, staticmethod | classmethod)
-            else "write it with def"
-        )
-        raise KernelSyntaxError(f"@ruda.{decorator} takes a Python function, not {fn!r}: {advice}")
-
-
-@overload
-def kernel(fn: Callable[..., Any], /) -> Kernel: ...
-
-
-@overload
-def kernel(
-    *, name: str | None = ..., fp_contract: bool = ..., fp_exact: bool = ..., fp_fast: bool = ...
-) -> Callable[[Callable[..., Any]], Kernel]: ...
-
-
-def kernel(
-    fn: Callable[..., Any] | None = None,
-    /,
-    *,
-    name: str | None = None,
-    fp_contract: bool = True,
-    fp_exact: bool = False,
-    fp_fast: bool = False,
-) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
-    """Make a kernel of a Python function; the README and `examples/` show what it may say.
-
-    `fp_contract=False` keeps `a*b + c` from becoming one fused operation; `fp_exact` insists on
-    correctly rounded division and square root; `fp_fast` lets the target's compiler do algebra.
-    """
-    if fn is not None:
-        _function(fn, "kernel")
-    if name is not None and not isinstance(name, str):
-        raise KernelSyntaxError(f"the name of a kernel is a string, not {name!r}")
-    scope = _postponed_scope(fn, sys._getframe(1))
-
-    def make(function: Callable[..., Any]) -> Kernel:
-        _function(function, "kernel")
-        return Kernel(
-            function,
-            name=name,
-            fp_contract=fp_contract,
-            fp_exact=fp_exact,
-            fp_fast=fp_fast,
-            scope=scope,
-        )
-
-    return make if fn is None else make(fn)
-
-
-def func(fn: Callable[..., Any], /) -> Func:
-    """Make a function that kernels can call."""
-    _function(fn, "func")
-    return Func(fn, scope=_postponed_scope(fn, sys._getframe(1)))
-
-
-def _postponed_scope(fn: Callable[..., Any] | None, frame: Any) -> Mapping[str, Any] | None:
-    """The defining frame's names, when annotations may be strings that need them."""
-    if frame.f_locals is frame.f_globals:
-        return None
-    if fn is not None and not any(isinstance(a, str) for a in fn.__annotations__.values()):
-        return None
-    return dict(frame.f_locals)
-
-
 __all__ = [
     "CompiledKernel",
     "Kernel",
     "PreparedLaunch",
     "compiler_of",
-    "func",
-    "kernel",
     "suitable_dim",
 ]

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from ruda_core.errors import CompileError, LaunchError
 from ruda_core.settings import settings
 
 E = TypeVar("E", bound=Exception)
+
+USERS = (CompileError, LaunchError)
+"""Errors in what a user wrote, as a door catches them."""
 
 
 def shortened(error: E) -> E:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ruda_core.launcher.build import Launcher, build_launcher, enqueue_bindings
+from ruda_core.launcher.front import front
 from ruda_core.launcher.plan import LaunchPlan, refuse_call
 from ruda_core.launcher.prepared import PreparedLaunch, prepare_launch
 from ruda_core.launcher.variants import facts_of
@@ -14,6 +15,7 @@ __all__ = [
     "build_launcher",
     "enqueue_bindings",
     "facts_of",
+    "front",
     "prepare_launch",
     "refuse_call",
 ]

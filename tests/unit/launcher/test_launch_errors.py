@@ -1,0 +1,85 @@
+"""What is wrong with a kernel or a call leaves the library by one frame, and says what to write."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+import ruda_core as ruda
+from ruda_core import Array, f32, f64, i32
+
+T = TypeVar("T")
+
+
+@ruda.kernel
+def mixed(x: Array[f32], n: i32):
+    x[0] = x[0] * n
+
+
+@ruda.kernel
+def good(x: Array[f32], n: i32):
+    x[0] = f32(n)
+
+
+@ruda.kernel
+def uneven(x: Array[f32], n: i32):
+    if x[ruda.UNIT_POS] > 1:
+        ruda.barrier()
+
+
+@ruda.kernel
+def generic(x: Array[T]):
+    x[0] = T(1)
+
+
+WRONG = {
+    "a compile error": lambda c, x: mixed.launch(c, 1, 4, x, 1),
+    "of launch_over": lambda c, x: mixed.launch_over(c, 1, x, 1),
+    "of launch_unchecked": lambda c, x: mixed.launch_unchecked(c, 1, 4, x, 1),
+    "of compile": lambda c, x: mixed.compile(c, 4),
+    "a barrier": lambda c, x: uneven.launch(c, 1, 4, x, 1),
+    "an argument": lambda c, x: good.launch(c, 1, 4, x, 1.5),
+    "a missing argument": lambda c, x: good.launch(c, 1, 4, x),
+    "a dim": lambda c, x: good.launch(c, 1, "x", x, 1),
+    "a limit": lambda c, x: good.launch(c, 1, 1 << 20, x, 1),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("again", [False, True])
+def test_one_frame_of_ours_and_no_context(case: str, again: bool) -> None:
+    client = ruda.client("reference")
+    x = client.zeros(4, np.float32)
+    if again:
+        good.launch(client, 1, 4, x, 1)
+    with pytest.raises(ruda.RudaError) as caught:
+        WRONG[case](client, x)
+    own = [e for e in caught.traceback if "ruda_core" in str(e.path) or str(e.path).startswith("<")]
+    assert len(own) == 1, own
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+
+
+def test_brackets_are_told_apart_from_a_launch() -> None:
+    with pytest.raises(ruda.RudaError, match=r"good\.launch\(client, count, dim"):
+        good[1, 1](3)
+
+
+@pytest.mark.parametrize(
+    ("what", "advice"),
+    [(good, "one decorator"), (ruda.func(lambda x: x), "one decorator"), (int, "no state")],
+)
+def test_what_is_no_function_is_told_what_to_do(what: Any, advice: str) -> None:
+    with pytest.raises(ruda.KernelSyntaxError, match=advice):
+        ruda.kernel(what)
+
+
+def test_a_wide_dtype_that_nobody_asked_for() -> None:
+    from ruda_core.capabilities import Target
+    from ruda_core.compiler import Compiler
+
+    names = frozenset({"f32", "i32", "u32", "bool"})
+    compiler = Compiler(None, Target(storage=names, arithmetic=names), backend="narrow")
+    with pytest.raises(ruda.UnsupportedFeature, match=r"dtype=ruda\.f32"):
+        generic.compile_with(compiler, 1, (Array[f64],), "checked")
