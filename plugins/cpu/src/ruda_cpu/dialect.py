@@ -18,12 +18,13 @@ from ruda_core.dtypes import DType, i32
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import walk
 from ruda_cpu.expressions import Cell
+from ruda_cpu.forms import Forms
 from ruda_cpu.frame import Frame, Layout
 from ruda_cpu.normal import normal, row_strides, with_dense_rows
 from ruda_cpu.plan import Control, Node, Once, Region, plan
-from ruda_cpu.positions import Positions
 from ruda_cpu.regions import Regions
 from ruda_cpu.target import BASELINE, WIDTH
+from ruda_cpu.variance import written_arrays
 from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
 
 JOB_WORDS = 8
@@ -108,13 +109,15 @@ class Module(Regions):
         if after is not None:
             self.w.globals, self.w.metadata = list(after.w.globals), list(after.w.metadata)
         self.layout = Layout.of(function.dim)
-        self.positions = Positions(function, self.plan.lets)
+        self.interrupted = len(self.plan.regions) > 1
+        self.forms, self.lets = Forms({}), {}
         zero = constant(i32, 0)
         self.group_frame = Frame("group", (zero, zero, zero), zero, "0")
         self.frame = self.group_frame
         self.pointers: dict[ir.Array, str] = {}
         self.elements: dict[ir.Array, DType] = {}
-        self.strides, self.exits, self.torn = {}, [], []
+        self.strides, self.exits, self.torn, self.rows = {}, [], [], {}
+        self.written = written_arrays(function) | frozenset(function.in_space("shared", "local"))
         self.scratch = 0
         """Bytes that a thread needs."""
         self._cleared = 0

@@ -11,6 +11,7 @@ from ruda_core.ir.verify import InvalidIR
 from ruda_cpu.frame import Frame
 from ruda_cpu.functions import Functions
 from ruda_cpu.plan import Plan
+from ruda_cpu.positions import Positions
 from ruda_cpu.variance import Variance
 from ruda_cpu.writer import MEMORY, REGISTER, Value, Writer, constant
 
@@ -34,6 +35,7 @@ class Expressions(Functions):
     def __init__(self, function: ir.Function, layout: ParameterLayout, plan: Plan) -> None:
         self.function = function
         self.plan = plan
+        self.positions = Positions(function, plan.lets)
         self.w = Writer()
         self.frame: Frame
         self.env: dict[ir.Symbol, Value] = {}
@@ -77,7 +79,7 @@ class Expressions(Functions):
             case ir.Unary():
                 return self._unary(e)
             case ir.Binary():
-                return self._binary(e)
+                return self._position(e) or self._binary(e)
             case ir.Compare():
                 return self._compare(e)
             case ir.Logic():
@@ -189,6 +191,8 @@ class Expressions(Functions):
             return Value(
                 self.w.ins(f"add nuw nsw {self.type_of(dtype, wide)} {base.text}, {unit.text}"), dtype, wide
             )
+        if self.function.dim[1] == self.function.dim[2] == 1:
+            return self._in_line(dtype)
         total = self._absolute(2, dtype)
         for lower in (1, 0):
             size = self.cast(Value(self.group_values[("size", lower)], i64), dtype, raw=True)
@@ -198,6 +202,21 @@ class Expressions(Functions):
             (a, b), wide = self.level(scaled, part)
             total = Value(self.w.ins(f"add {self.type_of(dtype, wide)} {a.text}, {b.text}"), dtype, wide)
         return total
+
+    def _in_line(self, dtype: DType) -> Value:
+        """The linear position of a unit whose group is a line of units."""
+        start = self.w.ins(f"mul nuw nsw i64 %wg, {self.function.dim[0]}")
+        base, unit = Value(start, i64), self.frame.units[0]
+        (a, b), wide = self.level(self.cast(base, dtype, raw=True), self.cast(unit, dtype, raw=True))
+        return Value(self.w.ins(f"add nuw nsw {self.type_of(dtype, wide)} {a.text}, {b.text}"), dtype, wide)
+
+    def _position(self, e: ir.Binary) -> Value | None:
+        """A linear position that is spelled out."""
+        kind = self.positions.linear(e)
+        if kind is None:
+            return None
+        dtype = e.type.scalar
+        return self._in_line(dtype) if kind == "unit" else self.cast(Value("%wg", i64), dtype, raw=True)
 
     # Operators ---------------------------------------------------------------------------------
 

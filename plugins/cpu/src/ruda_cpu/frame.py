@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ruda_core.ir import nodes as ir
+from ruda_cpu.forms import Monomials
 from ruda_cpu.writer import Lines, Value
 
 
@@ -51,6 +52,8 @@ class Frame:
     """Units: straight-line code before the loop over them."""
     made: dict[ir.Symbol, Value] = field(default_factory=dict)
     """Values of symbols for the first unit."""
+    places: dict[tuple[ir.Array, Monomials], tuple[int, str]] = field(default_factory=dict)
+    """The first unit of a row: pointers, with the constant of their index's form."""
     mask: str | None = None
     """Strips: the units that take part; None for all."""
     some: bool = True

@@ -16,13 +16,19 @@ from ruda_core.dtypes import BY_NAME, DType, i64
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import operands
 from ruda_cpu.expressions import Expressions
+from ruda_cpu.forms import Forms
 from ruda_cpu.frame import Layout
-from ruda_cpu.positions import Positions
 from ruda_cpu.target import WIDTH
 from ruda_cpu.writer import MEMORY, Value
 
 _RMW = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "exchange": "xchg"}
 _CHOICE = {"min": "slt", "max": "sgt"}
+_LINE = 64
+"""Bytes that a processor reads at once."""
+_MOST_AHEAD = 64
+"""Lines that are worth reading ahead."""
+_NEAR = 1 << 16
+"""Elements from one place to another that is found from it: too few to come around the index type."""
 _STEADY = (ir.Const, ir.Param, ir.Length, ir.Shape, ir.Stride, ir.Offset)
 
 
@@ -41,7 +47,11 @@ class Memory(Expressions):
     """Addresses and single accesses."""
 
     layout: Layout
-    positions: Positions
+    interrupted: bool
+    """Whether a group does more than one region."""
+    lets: dict[ir.Symbol, ir.Expr]
+    """Values that can be computed anywhere in the region at hand: its own, and fixed ones."""
+    forms: Forms
     pointers: dict[ir.Array, str]
     elements: dict[ir.Array, DType]
     strides: dict[ir.Symbol, int | None]
@@ -67,8 +77,9 @@ class Memory(Expressions):
     def _even(self, e: ir.Expr, parts: list[int]) -> int | None:
         if isinstance(e, ir.Unary) and e.op == "-":
             return -parts[0]
-        if isinstance(e, ir.Cast) and e.type.is_integer and self.is_position(e.a):
-            return parts[0]
+        if isinstance(e, ir.Cast) and e.type.is_integer and e.a.type.is_integer:
+            same_bits = e.type.bits == e.a.type.bits  # modulo their number, as all of these are
+            return parts[0] if same_bits or self.is_position(e.a) else None
         if not isinstance(e, ir.Binary) or not e.type.is_integer:
             return None
         if e.op == "+":
@@ -149,13 +160,50 @@ class Memory(Expressions):
         if self.frame.kind == "strip":
             return self._strip_place(base, dtype, at, stride)
         if self.frame.kind == "unit" and self.frame.first is not None and stride is not None and stride >= 0:
-            with self.for_first():
-                pointer = self._element(base, dtype, self.index64(self.expr(at)))
+            pointer = self._first_place(array, at)
             if stride:
                 far = self.frame.lane if stride == 1 else self.w.ins(f"mul i64 {self.frame.lane}, {stride}")
                 pointer = self._element(pointer, dtype, far)
             return Place("one", pointer, dtype)
         return Place("one", self._element(base, dtype, self.index64(self.expr(at), even=False)), dtype)
+
+    def _first_place(self, array: ir.Array, at: ir.Expr) -> str:
+        """A pointer for the first unit of a row; from one to an element before it, where there is one.
+
+        What lies some elements further is that in 64 bits as well, if it is accessed; see above.
+        """
+        first = self.frame.first
+        assert first is not None
+        form, constant = self.forms.of(at)
+        known, base = first.places.get((array, form), (constant + 1, ""))
+        with self.for_first():
+            if known <= constant < known + _NEAR:
+                return self._element(base, self.elements[array], str(constant - known))
+            pointer = self._element(self.pointers[array], self.elements[array], self.index64(self.expr(at)))
+        first.places[array, form] = constant, pointer
+        return pointer
+
+    def fetch_ahead(self, array: ir.Array, at: ir.Expr) -> None:
+        """Have the next group's row read already, where other regions interrupt the stream of a row each.
+
+        The processor itself looks ahead only while it reads, and does not always see through masks.
+        """
+        first, layout = self.frame.first, self.layout
+        if not self.interrupted or layout.rows > 1 or first is None or self.stride(at) != 1:
+            return
+        names = {e.name.removeprefix("native_") for e in self.forms.factors(at) if isinstance(e, ir.Builtin)}
+        size = layout.extent * self.elements[array].itemsize
+        if not names & {"absolute_pos", "workgroup_pos"} or not _LINE <= size <= _MOST_AHEAD * _LINE:
+            return
+        row = self._first_place(array, self._without_offset(at, array))
+        with self.for_first():
+            for k in range(0, size, _LINE):
+                where = self.w.ins(f"getelementptr i8, ptr {row}, i64 {size + k}")
+                self.w.call(
+                    "void",
+                    "llvm.prefetch.p0",
+                    *(("ptr", where), ("i32", "0"), ("i32", "3"), ("i32", "1")),
+                )
 
     def _strip_place(self, base: str, dtype: DType, at: ir.Expr, stride: int | None) -> Place:
         if stride == 0:

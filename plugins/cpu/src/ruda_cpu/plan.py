@@ -56,6 +56,23 @@ class Plan:
     """Immutable symbols that each region computes for itself."""
     lets: dict[ir.Symbol, ir.Expr] = field(default_factory=dict)
     """Values of all symbols bound by Let."""
+    fixed: frozenset[ir.Symbol] = frozenset()
+    """Those whose values depend on positions and parameters only: the same wherever they are computed."""
+
+    @property
+    def regions(self) -> list[Region]:
+        """Those of the whole tree."""
+        return _regions(self.nodes)
+
+
+def _regions(nodes: tuple[Node, ...]) -> list[Region]:
+    found = []
+    for node in nodes:
+        if isinstance(node, Region):
+            found.append(node)
+        elif isinstance(node, Control):
+            found += [region for child in node.children for region in _regions(child)]
+    return found
 
 
 def plan(function: ir.Function) -> Plan:
@@ -75,7 +92,7 @@ def plan(function: ir.Function) -> Plan:
         if needed <= mutable:
             break
         mutable |= needed
-    result = Plan(nodes, variance, builder.group, lets=lets)
+    result = Plan(nodes, variance, builder.group, lets=lets, fixed=_fixed(lets))
     _place(result)
     return result
 
@@ -164,6 +181,14 @@ def _controls(nodes: tuple[Node, ...]) -> list[Control]:
 
 def _condition_symbols(stmt: ir.Stmt) -> list[ir.Symbol]:
     return [e.symbol for e in expressions(stmt) if isinstance(e, ir.Ref)]
+
+
+def _fixed(lets: dict[ir.Symbol, ir.Expr]) -> frozenset[ir.Symbol]:
+    found: set[ir.Symbol] = set()
+    for symbol, value in lets.items():  # in program order, so that what a value needs comes before it
+        if all(e.symbol in found for e in (value, *expressions(value)) if isinstance(e, ir.Ref)):
+            found.add(symbol)
+    return frozenset(found)
 
 
 def _place(result: Plan) -> None:

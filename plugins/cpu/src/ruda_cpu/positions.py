@@ -7,6 +7,7 @@ as a polynomial of workgroup positions, counts and unit positions is exact.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from ruda_core.ir import nodes as ir
 
@@ -32,12 +33,26 @@ class Positions:
         whole = [_plus(_times(groups[a], {(): self._dim[a]}), units[a]) for a in axes]
         self._known = [*units, *groups, *whole, self._linear_unit()]
         self._absolute = _linear(whole, sizes)
-        self._known += [self._absolute, _linear(groups, counts)]
+        self._group = _linear(groups, counts)
+        self._known += [self._absolute, self._group]
+        self._in_line = function.dim[1] == function.dim[2] == 1
 
     def is_position(self, e: ir.Expr) -> bool:
         """True for a position on an axis or a linear one: of a unit, of a workgroup, or in the whole launch."""
         found = self._polynomial(e)
         return found is not None and found in self._known
+
+    def linear(self, e: ir.Expr) -> Literal["group", "unit"] | None:
+        """Whether the value is the linear position of a workgroup, or of a unit whose group is a line of units.
+
+        Groups are numbered in that order, so neither takes a division.
+        """
+        if not isinstance(e, ir.Binary) or e.op != "+" or not e.type.is_integer:
+            return None
+        found = self._polynomial(e)
+        if found == self._group:
+            return "group"
+        return "unit" if self._in_line and found == self._absolute else None
 
     def _unit(self, axis: int) -> Polynomial:
         return {(f"u{axis}",): 1} if self._dim[axis] > 1 else {}

@@ -8,29 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ruda_core.dtypes import BY_NAME, i32
+from ruda_core.dtypes import i32
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import expressions, walk
+from ruda_cpu.bounds import Bounds
+from ruda_cpu.forms import Forms
 from ruda_cpu.frame import Frame
 from ruda_cpu.plan import Region
-from ruda_cpu.strips import Strips
 from ruda_cpu.target import WIDTH
 from ruda_cpu.variance import Variance, escaping, symbols_of
 from ruda_cpu.writer import Lines, Value, constant, constant_text
 
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+_LARGE = 640
+"""Statements of a loop's body up to which rows run side by side."""
+_MANY = 64
+"""Statements of strips that run side by side, beyond which they would not stay in registers."""
 _IOTA = ", ".join(f"i32 {k}" for k in range(WIDTH))
 
 
-class Regions(Strips):
+class Regions(Bounds):
     """Loops over units."""
 
     group_frame: Frame
 
     def region(self, node: Region) -> None:
         outer_env, outer_cells = dict(self.env), dict(self.cells)
-        self.strides, self.exits, self.torn = {}, [], []
+        self.strides, self.exits, self.torn, self.rows = {}, [], [], {}
         statements = list(walk(node.body))
+        self.lets = {symbol: self.plan.lets[symbol] for symbol in self.plan.fixed}
+        self.lets |= {s.symbol: s.value for s in statements if isinstance(s, ir.Let)}
+        self.forms = Forms(self.lets)
         loops = [s for s in statements if isinstance(s, (ir.Loop, ir.For))]
         if loops and self.layout.extent >= 4:
             self._strip_region(node)
@@ -97,19 +104,50 @@ class Regions(Strips):
     def _unit_region(self, node: Region, statements: list[ir.Stmt]) -> None:
         self.strip = None
         plain = any(isinstance(s, ir.Atomic) and s.array.space == "shared" for s in statements)
-        self._counted(self.layout.rows, lambda r: self._unit_row(node, r, parallel=not plain))
+        whole = self._whole(node.body)
+        if whole is None:
+            self._unit_rows(node, plain)
+            return
+        condition, proven = whole
+        inside, border, end = (self.w.name(hint) for hint in ("inside", "border", "end"))
+        self.w.branch(condition, inside, border)
+        for label, self.proven in ((inside, proven), (border, frozenset[ir.Expr]())):
+            self.w.place(label)
+            self._unit_rows(node, plain)
+            self.w.jump(end)
+        self.w.place(end)
 
-    def _unit_row(self, node: Region, r: str, *, parallel: bool) -> None:
-        row, start = self._row(r)
-        first_linear = Value(self.w.ins(f"trunc nuw nsw i64 {start} to i32"), i32)
-        first = Frame("first", self._units(row, constant(i32, 0), first_linear), first_linear, start)
+    def _unit_rows(self, node: Region, plain: bool) -> None:
+        """All rows; several at a time where that is straight code, since what they read is often the same."""
+        body = self.without_guards(node.body)
+        rows, straight = self.layout.rows, _is_straight(body, self.proven)
+        size = sum(1 for _ in body)
+        together = next(n for n in (4, 2, 1) if n == 1 or straight and rows % n == 0 and n * size <= _LARGE)
+        outer = self.track()
+
+        def some(r: str) -> None:
+            first = r if together == 1 else self.w.ins(f"mul nuw nsw i64 {r}, {together}")
+            numbers = [first, *(self.w.ins(f"add nuw nsw i64 {first}, {k}") for k in range(1, together))]
+            self._rows_at_once(node, body, numbers, parallel=not plain)
+
+        self.switch(outer.copy())
+        self._counted(rows // together, some)
+        self.switch(outer)
+
+    def _rows_at_once(self, node: Region, body: ir.Body, rows: list[str], *, parallel: bool) -> None:
+        """A loop over the units of rows, which run side by side."""
         before: Lines = []
+        starts = [self._row(r) for r in rows]
+        firsts = []
+        for units, start in starts:
+            linear = Value(self.w.ins(f"trunc nuw nsw i64 {start} to i32"), i32)
+            firsts.append(Frame("first", self._units(units, constant(i32, 0), linear), linear, start))
         self.w.lines.append(before)
         lane, after = "%" + self.w.name("l"), "%" + self.w.name("l")
         group = self.w.meta("distinct !{}") if parallel else None
-        probe = Frame("unit", first.units, first.linear, start, lane, first, before)
-        self.frame = probe
-        low, high, body = self._bounds(node.body)
+        first = firsts[0]
+        self.frame = Frame("unit", first.units, first.linear, first.linear64, lane, first, before)
+        low, high, body = self._bounds(body)
         head, end = self.w.name("unit"), self.w.name("end")
         origin = self.w.block
         if (low, high) != ("0", str(self.layout.extent)):
@@ -120,14 +158,22 @@ class Regions(Strips):
         phi: Lines = []
         self.w.lines.append(phi)
         lane32 = Value(self.w.ins(f"trunc nuw nsw i64 {lane} to i32"), i32)
-        linear64 = lane if start == "0" else self.w.ins(f"add nuw nsw i64 {start}, {lane}")
-        linear = lane32 if start == "0" else Value(self.w.ins(f"trunc nuw nsw i64 {linear64} to i32"), i32)
-        self.frame = Frame(
-            "unit", self._units(row, lane32, linear), linear, linear64, lane, first, before, group=group
-        )
-        self._enter(node)
-        self.body(body)
-        self._exit(node)
+        outer, tracks = self.track(), []
+        for (units, start), first in zip(starts, firsts, strict=True):
+            self.switch(outer.copy())
+            whole = lane if start == "0" else self.w.ins(f"add nuw nsw i64 {start}, {lane}")
+            linear = lane32 if start == "0" else Value(self.w.ins(f"trunc nuw nsw i64 {whole} to i32"), i32)
+            own = self._units(units, lane32, linear)
+            self.frame = Frame("unit", own, linear, whole, lane, first, before, group=group)
+            self._enter(node)
+            tracks.append(self.track())
+        if len(tracks) == 1:
+            self.body(body)
+        else:
+            self.side_by_side(body, tracks)
+        for track in tracks:
+            self.switch(track)
+            self._exit(node)
         self.w.add(f"{after} = add nuw nsw i64 {lane}, 1")
         more = self.w.ins(f"icmp slt i64 {after}, {high}")
         phi.append(f"  {lane} = phi i64 [ {low}, %{origin} ], [ {after}, %{self.w.block} ]")
@@ -144,101 +190,6 @@ class Regions(Strips):
         )  # short loops would unroll before they vectorise
         return ", !llvm.loop " + self.w.meta(f"distinct !{{{{self}}, {accesses}, {whole}}}")
 
-    # Guards as bounds --------------------------------------------------------------------------
-
-    def _bounds(self, body: ir.Body) -> tuple[str, str, ir.Body]:
-        """First unit, one past the last, and what they run: a guard around all of it becomes bounds."""
-        low, high = "0", str(self.layout.extent)
-        while body and isinstance(body[-1], ir.If) and not body[-1].orelse:
-            guard = body[-1]
-            lets = body[:-1]
-            if not all(isinstance(s, ir.Let) and s.symbol not in self.kept for s in lets):
-                break
-            rest: ir.Expr | None = None
-            found = False
-            for term in self._terms(guard.cond):
-                limits = self._limits(term)
-                if limits is None:
-                    rest = term if rest is None else ir.Logic(term.type, term.span, "and", rest, term)
-                    continue
-                found = True
-                low, high = self._max(low, limits[0]), self._min(high, limits[1])
-            if not found:
-                break
-            inner = guard.then if rest is None else (ir.If(guard.span, rest, guard.then),)
-            body = (*lets, *inner)
-            if rest is not None:
-                break
-        return low, high, body
-
-    def _terms(self, e: ir.Expr) -> list[ir.Expr]:
-        if isinstance(e, ir.Ref) and not e.symbol.mutable and e.symbol in self.plan.lets:
-            inner = self.plan.lets[e.symbol]
-            if isinstance(inner, (ir.Logic, ir.Compare)):
-                return self._terms(inner)
-        if isinstance(e, ir.Logic) and e.op == "and":
-            return self._terms(e.a) + self._terms(e.b)
-        return [e]
-
-    def _limits(self, term: ir.Expr) -> tuple[str, str] | None:
-        """Bounds of the lane for which a comparison of a position with a steady value holds."""
-        if not isinstance(term, ir.Compare) or term.op not in _TURNED or not term.a.type.is_integer:
-            return None
-        if term.a.type != term.b.type:
-            return None
-        a, b = self._let_strides(term.a), self._let_strides(term.b)
-        if a == 1 and b == 0 and self.is_position(term.a):
-            op, position, limit = term.op, term.a, term.b
-        elif a == 0 and b == 1 and self.is_position(term.b):
-            op, position, limit = _TURNED[term.op], term.b, term.a
-        else:
-            return None
-        with self.for_first():
-            start = self._wide64(self.expr(position))
-            end = self._wide64(self.expr(limit))
-            far = self.w.ins(f"sub i64 {end}, {start}")
-            past = self.w.ins(f"add i64 {far}, 1")
-        none = str(self.layout.extent)
-        return {
-            "<": ("0", far),
-            "<=": ("0", past),
-            ">": (past, none),
-            ">=": (far, none),
-            "==": (far, past),
-        }[op]
-
-    def _wide64(self, value: Value) -> str:
-        return self.cast(value, BY_NAME["i64"], raw=True).text
-
-    def _let_strides(self, e: ir.Expr) -> int | None:
-        """`stride`, through the values of symbols that the region has not reached yet."""
-        for sym in (x.symbol for x in (e, *expressions(e)) if isinstance(x, ir.Ref)):
-            if sym not in self.strides and sym not in self.plan.group:
-                self._let_stride(sym)
-        return self.stride(e)
-
-    def _let_stride(self, symbol: ir.Symbol) -> int | None:
-        if symbol in self.plan.group:
-            return 0
-        if symbol not in self.strides:
-            value = self.plan.lets.get(symbol)
-            if value is None:
-                return None
-            self.strides[symbol] = self._let_strides(value)
-        return self.strides[symbol]
-
-    def _max(self, a: str, b: str) -> str:
-        return self._choose("smax", a, b)
-
-    def _min(self, a: str, b: str) -> str:
-        return self._choose("smin", a, b)
-
-    def _choose(self, name: str, a: str, b: str) -> str:
-        if a == b:
-            return a
-        with self.for_first():
-            return self.w.call("i64", f"llvm.{name}.i64", ("i64", a), ("i64", b))
-
     # A strip at a time -------------------------------------------------------------------------
 
     def _strip_region(self, node: Region) -> None:
@@ -252,11 +203,38 @@ class Regions(Strips):
             strip=True,
         )
         strips = -(-layout.extent // WIDTH)
-        self._counted(
-            layout.rows, lambda r: self._counted(strips, lambda s: self._strip(node, *self._row(r), s))
-        )
+        together = self._strips_together(node.body, strips)
+        rows, columns = max(1, together // strips), min(strips, together)
+        outer = self.track()
+
+        def some(r: str, s: str) -> None:
+            places = [
+                (self._next(r, rows, y), self._next(s, columns, x))
+                for y in range(rows)
+                for x in range(columns)
+            ]
+            self._strips(node, [(*self._row(y), x) for y, x in places])
+
+        self.switch(outer.copy())
+        self._counted(layout.rows // rows, lambda r: self._counted(strips // columns, lambda s: some(r, s)))
+        self.switch(outer)
         self.strip, self.escaping = None, frozenset()
         self.frame = self.group_frame
+
+    def _next(self, at: str, of: int, k: int) -> str:
+        """Number k of the `of` ones at `at`."""
+        if of == 1:
+            return at
+        first = self.w.ins(f"mul nuw nsw i64 {at}, {of}")
+        return self.w.ins(f"add nuw nsw i64 {first}, {k}") if k else first
+
+    def _strips_together(self, body: ir.Body, strips: int) -> int:
+        """How many strips run side by side, so that their loops are one and share what they read."""
+        rows, size = self.layout.rows, sum(1 for _ in walk(body))
+        if self.layout.extent % WIDTH or not self.is_shared(body):
+            return 1
+        fits = (n for n in (8, 4, 2) if strips % n == 0 or n % strips == 0 and rows % (n // strips) == 0)
+        return next((n for n in fits if n * size <= _MANY), 1)
 
     def _varies_in_strip(self, e: ir.Builtin) -> bool:
         if e.name not in ("unit_pos", "absolute_pos"):
@@ -288,7 +266,23 @@ class Regions(Strips):
                 varies(symbol)
         return [s for s, yes in memo.items() if yes]
 
-    def _strip(self, node: Region, row: list[Value], start: str, s: str) -> None:
+    def _strips(self, node: Region, places: list[tuple[list[Value], str, str]]) -> None:
+        """Strips that run side by side: the row of each, the row's first linear position, and the strip's number."""
+        outer, tracks = self.track(), []
+        for row, start, s in places:
+            self.switch(outer.copy())
+            self.frame = self._strip_frame(row, start, s)
+            self._enter(node)
+            tracks.append(self.track())
+        if len(tracks) == 1:
+            self.strip_body(node.body)
+        else:
+            self.strips_side_by_side(node.body, tracks)
+        for track in tracks:
+            self.switch(track)
+            self._exit(node)
+
+    def _strip_frame(self, row: list[Value], start: str, s: str) -> Frame:
         extent = self.layout.extent
         at = self.w.ins(f"mul nuw nsw i64 {s}, {WIDTH}")
         linear64 = self.w.ins(f"add nuw nsw i64 {start}, {at}")
@@ -300,10 +294,7 @@ class Regions(Strips):
         if extent % WIDTH:
             limit = f"splat (i32 {extent})"
             frame.mask = self.w.ins(f"icmp ult {self.ty(lanes)} {lanes.text}, {limit}")
-        self.frame = frame
-        self._enter(node)
-        self.strip_body(node.body)
-        self._exit(node)
+        return frame
 
     def _spread(self, first: Value) -> Value:
         wide = self.widen(first)
@@ -365,3 +356,14 @@ class Regions(Strips):
                 t = self.type_of(symbol.type.scalar, cell.wide)
                 text = self.w.ins(f"load {t}, ptr {cell.pointer}")
                 self.keep(symbol, Value(text, symbol.type.scalar, cell.wide))
+
+
+def _is_straight(body: ir.Body, proven: frozenset[ir.Expr]) -> bool:
+    """True when nothing in the body branches."""
+    for stmt in body:
+        check = getattr(stmt, "check", None)
+        if not isinstance(stmt, (ir.Let, ir.Assign, ir.Load, ir.Store)):
+            return False
+        if check is not None and check not in proven and not isinstance(check, ir.Const):
+            return False
+    return True

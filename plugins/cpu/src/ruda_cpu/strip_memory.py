@@ -18,6 +18,14 @@ ALL = "splat (i1 true)"
 class StripMemory(Units):
     """Accesses under `frame.mask`."""
 
+    escaping: frozenset[ir.Symbol] = frozenset()
+    """Immutable symbols of a loop that are used after it: each unit's from its own last turn."""
+    rows: dict[ir.Symbol, Place]
+    """Symbols loaded by all units of the strip from neighbouring elements that the kernel does not write: single
+    ones of them can be loaded again."""
+    written: frozenset[ir.Array]
+    """Arrays that the kernel writes."""
+
     # Masks -------------------------------------------------------------------------------------
 
     def both(self, a: str | None, b: Value | None) -> str | None:
@@ -79,7 +87,13 @@ class StripMemory(Units):
             some = self.any_of(self.both(self.frame.mask, check) or ALL)
             value = self._only_if(some, lambda: self.load_one(place, dtype), dtype) or constant(dtype, 0)
             return self.select(check, value, constant(dtype, 0))
-        return self.cast(self._load_at(place, self.both(self.frame.mask, check)), dtype, raw=True)
+        mask = self.both(self.frame.mask, check)
+        steady = s.array not in self.written and s.symbol not in self.escaping
+        if place.kind == "row" and mask is None and steady and dtype is place.dtype:
+            self.rows[s.symbol] = place
+        else:
+            self.rows.pop(s.symbol, None)
+        return self.cast(self._load_at(place, mask), dtype, raw=True)
 
     def _load_at(self, place: Place, mask: str | None) -> Value:
         t = self.type_of(place.dtype, True, memory=True)
@@ -171,7 +185,12 @@ class StripMemory(Units):
         def all_lanes() -> None:
             for k in range(WIDTH):
                 taken = [self._taken(a, k) if a.wide else a for a in args]
-                one(str(k), self.w.ins(f"extractelement <{WIDTH} x ptr> {pointers}, i64 {k}"), taken)
+                at = self._index_of(s.array, index[0], k)
+                if at is None:
+                    pointer = self.w.ins(f"extractelement <{WIDTH} x ptr> {pointers}, i64 {k}")
+                else:
+                    pointer = self._element(self.pointers[s.array], dtype, self.index64(at, even=False))
+                one(str(k), pointer, taken)
 
         def some_lanes(bits: str) -> None:
             where = self._spill(f"<{WIDTH} x ptr>", pointers)
@@ -201,6 +220,26 @@ class StripMemory(Units):
         if symbol is not None and old is not None:
             t = self.type_of(dtype, True)
             self.bind(symbol, Value(self.w.ins(f"load {t}, ptr {old}"), dtype, True))
+
+    def _index_of(self, array: ir.Array, e: ir.Expr, k: int) -> Value | None:
+        """One unit's index into a shared array, where it is a value of its own and at most cast."""
+        if array.space != "shared":
+            return None
+        if isinstance(e, ir.Cast) and e.a.type.is_integer and e.type.is_integer:
+            inner = self._index_of(array, e.a, k)
+            return None if inner is None else self.cast(inner, e.type.scalar, raw=True)
+        if not isinstance(e, ir.Ref):
+            return None
+        value = self.lets.get(e.symbol)
+        if isinstance(value, ir.Cast):
+            return self._index_of(array, value, k)
+        if e.symbol in self.rows:
+            row = self.rows[e.symbol]
+            return self.load_one(
+                Place("one", self._element(row.pointer, row.dtype, str(k)), row.dtype), row.dtype
+            )
+        known = self.env.get(e.symbol)
+        return self._taken(known, k) if known is not None and known.wide else None
 
     def _row_pointers(self, place: Place) -> str:
         lanes = ", ".join(f"i64 {k}" for k in range(WIDTH))

@@ -15,11 +15,14 @@ from ruda_core.ir.verify import InvalidIR
 from ruda_cpu.expressions import Cell
 from ruda_cpu.memory import Place
 from ruda_cpu.strip_memory import ALL, MASK, StripMemory
-from ruda_cpu.units import Exits
+from ruda_cpu.target import WIDTH
+from ruda_cpu.units import Exits, Track
 from ruda_cpu.variance import has_outer_exit
 from ruda_cpu.writer import REGISTER, Value
 
 _NONE = "zeroinitializer"
+_TWICE = 16
+"""Statements of a loop's body that are worth writing once with masks and once without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,6 @@ class Torn:
 class Strips(StripMemory):
     """Statements by masks."""
 
-    escaping: frozenset[ir.Symbol] = frozenset()
-    """Immutable symbols of a loop that are used after it: each unit's from its own last turn."""
     torn: list[Torn | Exits]
     """Loops and blocks around, innermost last; an `Exits` is one that the strip takes as one."""
 
@@ -75,6 +76,39 @@ class Strips(StripMemory):
                 pass  # subgroups are single units here; one of the workgroup ends a region and never comes here
             case _:
                 raise InvalidIR(f"{self.function.name}: LLVM text has no {type(s).__name__} ({s.span})")
+
+    # Several strips at once ----------------------------------------------------------------------
+
+    def is_shared(self, body: ir.Body) -> bool:
+        """True for straight code, and loops that all units of a group take alike, with such code in them."""
+        return any(isinstance(s, ir.For) for s in body) and all(self._is_shared(s) for s in body)
+
+    def _is_shared(self, s: ir.Stmt) -> bool:
+        if isinstance(s, ir.For):
+            varies = self.plan.variance.varies
+            alike = not (varies(s.start) or varies(s.step) or varies(s.trips) or s.symbol in self.escaping)
+            return alike and not s.symbol.mutable and all(self._is_shared(inner) for inner in s.body)
+        return isinstance(s, (ir.Let, ir.Assign, ir.Load, ir.Store))
+
+    def strips_side_by_side(self, body: ir.Body, tracks: list[Track]) -> None:
+        """Each statement for all strips before the next; a loop is one for all of them."""
+        for stmt in body:
+            if isinstance(stmt, ir.For):
+                self._shared_loop(stmt, tracks)
+                continue
+            for track in tracks:
+                self.switch(track)
+                self.strip_stmt(stmt)
+
+    def _shared_loop(self, s: ir.For, tracks: list[Track]) -> None:
+        def body() -> None:
+            for track in tracks[1:]:
+                track.env[s.symbol] = tracks[0].env[s.symbol]
+            self.strips_side_by_side(s.body, tracks)
+            self.switch(tracks[0])
+
+        self.switch(tracks[0])
+        self.loop(s, body)
 
     # Values ------------------------------------------------------------------------------------
 
@@ -181,6 +215,8 @@ class Strips(StripMemory):
         self.w.add(f"store {MASK} {mask or ALL}, ptr {state.inside}")
         counter = self._wide_start(s) if isinstance(s, ir.For) else None
         first = self._first_start(s, counter) if isinstance(s, ir.For) and counter is not None else None
+        if isinstance(s, ir.For) and counter is not None and mask is None and _is_light(s.body):
+            self._common_turns(s, counter, first)
         head, turn, end = self.w.name("head"), self.w.name("turn"), self.w.name("end")
         self.w.jump(head)
         self.w.place(head)
@@ -193,25 +229,53 @@ class Strips(StripMemory):
         self.w.add(f"store {MASK} {inside}, ptr {state.live}")
         self.frame.mask, self.frame.some = inside, True
         if isinstance(s, ir.For) and counter is not None:
-            value = counter[1]
-            text = self.w.ins(f"load {self.type_of(s.symbol.type.scalar, counter[4])}, ptr {value}")
-            self.bind(s.symbol, Value(text, s.symbol.type.scalar, counter[4]))
-        if isinstance(s, ir.For) and first is not None and self.frame.first is not None:
-            t = REGISTER[s.symbol.type.scalar.name]
-            made = Value(self.w.ins(f"load {t}, ptr {first}"), s.symbol.type.scalar)
-            self.frame.first.made[s.symbol] = made
+            self._bind_counter(s, counter, first)
         self.torn.append(state)
         self.strip_body(s.body)
         self.torn.pop()
         if counter is not None:
-            self._wide_step(counter)
-            if first is not None:
-                self._advance(first, self.ty(counter[3]), counter[3])
+            self._wide_step(counter, first)
         self.w.jump(head)
         self.w.place(end)
         self.frame.mask, self.frame.some = mask, some
         if has_outer_exit((s,)):
             self._drop_left()
+
+    def _common_turns(
+        self, s: ir.For, counter: tuple[str, str, Value, Value, bool], first: str | None
+    ) -> None:
+        """The turns that all units make, without a mask. What remains is for those who make more."""
+        made, _, trips, _, _ = counter
+        if not trips.wide:
+            return
+        t = REGISTER[trips.dtype.name]
+        least = self.w.call(t, f"llvm.vector.reduce.umin.v{WIDTH}{t}", (self.ty(trips), trips.text))
+        head, turn, end = self.w.name("head"), self.w.name("turn"), self.w.name("end")
+        outer = self.frame.first
+        known = dict(outer.made) if outer is not None else {}
+        self.w.jump(head)
+        self.w.place(head)
+        n = self.w.ins(f"load {t}, ptr {made}")
+        self.w.branch(self.w.ins(f"icmp ult {t} {n}, {least}"), turn, end)
+        self.w.place(turn)
+        self._bind_counter(s, counter, first)
+        self.strip_body(s.body)
+        self._wide_step(counter, first)
+        self.w.jump(head)
+        self.w.place(end)
+        if outer is not None:
+            outer.made = known
+
+    def _bind_counter(
+        self, s: ir.For, counter: tuple[str, str, Value, Value, bool], first: str | None
+    ) -> None:
+        """The loop's symbol for this turn, and its value in the strip's first unit."""
+        dtype = s.symbol.type.scalar
+        text = self.w.ins(f"load {self.type_of(dtype, counter[4])}, ptr {counter[1]}")
+        self.bind(s.symbol, Value(text, dtype, counter[4]))
+        if first is not None and self.frame.first is not None:
+            made = Value(self.w.ins(f"load {REGISTER[dtype.name]}, ptr {first}"), dtype)
+            self.frame.first.made[s.symbol] = made
 
     def _wide_start(self, s: ir.For) -> tuple[str, str, Value, Value, bool]:
         """Turns made (the same for all), and the symbol's next value."""
@@ -249,13 +313,15 @@ class Strips(StripMemory):
         more = self.w.ins(f"icmp ult {self.ty(a)} {a.text}, {b.text}")
         return self.w.ins(f"and {MASK} {inside}, {more}")
 
-    def _wide_step(self, counter: tuple[str, str, Value, Value, bool]) -> None:
+    def _wide_step(self, counter: tuple[str, str, Value, Value, bool], first: str | None) -> None:
         made, current, trips, step, wide = counter
         step = self.widen(step) if wide else step
         t, u = REGISTER[trips.dtype.name], self.ty(step)
         n = self.w.ins(f"load {t}, ptr {made}")
         self.w.add(f"store {t} {self.w.ins(f'add nuw {t} {n}, 1')}, ptr {made}")
         self._advance(current, u, step)
+        if first is not None:
+            self._advance(first, self.ty(counter[3]), counter[3])
 
     def _advance(self, where: str, t: str, step: Value) -> None:
         v = self.w.ins(f"load {t}, ptr {where}")
@@ -302,3 +368,11 @@ class Strips(StripMemory):
 def _is_heavy(body: ir.Body) -> bool:
     statements = list(walk(body))
     return len(statements) > 6 or any(isinstance(s, (ir.Loop, ir.For, ir.Block)) for s in statements)
+
+
+def _is_light(body: ir.Body) -> bool:
+    """True for code without exits that is worth writing twice."""
+    statements = list(walk(body))
+    return len(statements) <= _TWICE and not any(
+        isinstance(s, (ir.Break, ir.Continue, ir.Leave)) for s in statements
+    )

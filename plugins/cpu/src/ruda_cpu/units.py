@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.verify import InvalidIR
 from ruda_cpu.expressions import Cell
+from ruda_cpu.frame import Frame
 from ruda_cpu.memory import Memory
 from ruda_cpu.writer import REGISTER, Value, constant_text
 
@@ -22,10 +23,26 @@ class Exits:
     """Of a Block; None for a loop."""
 
 
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One of several units, or strips, for which code is written at once."""
+
+    frame: Frame
+    env: dict[ir.Symbol, Value]
+    cells: dict[ir.Symbol, Cell]
+    strides: dict[ir.Symbol, int | None]
+
+    def copy(self) -> Track:
+        """One that goes its own way."""
+        return Track(self.frame, dict(self.env), dict(self.cells), dict(self.strides))
+
+
 class Units(Memory):
     """Statements by branches."""
 
     exits: list[Exits]
+    proven: frozenset[ir.Expr] = frozenset()
+    """Checks that hold for all units at hand."""
 
     def body(self, body: ir.Body) -> None:
         for stmt in body:
@@ -63,6 +80,24 @@ class Units(Memory):
             case _:
                 raise InvalidIR(f"{self.function.name}: LLVM text has no {type(s).__name__} ({s.span})")
 
+    # Several units, or strips, at once -----------------------------------------------------------
+
+    def track(self) -> Track:
+        """Where the code being written is: its frame, and what it knows."""
+        return Track(self.frame, self.env, self.cells, self.strides)
+
+    def switch(self, track: Track) -> None:
+        """Go on with other units."""
+        self.frame, self.strides = track.frame, track.strides
+        self.env, self.cells = track.env, track.cells
+
+    def side_by_side(self, body: ir.Body, tracks: list[Track]) -> None:
+        """Straight code, each statement for all tracks before the next."""
+        for stmt in body:
+            for track in tracks:
+                self.switch(track)
+                self.stmt(stmt)
+
     # Values ------------------------------------------------------------------------------------
 
     def bind(self, symbol: ir.Symbol, value: Value | None) -> None:
@@ -93,7 +128,7 @@ class Units(Memory):
         self, check: ir.Expr | None, access: Callable[[], Value | None], symbol: ir.Symbol | None = None
     ) -> Value | None:
         """`access()` where the check holds; else zero, for a symbol."""
-        if check is None or isinstance(check, ir.Const) and check.value:
+        if check is None or check in self.proven or isinstance(check, ir.Const) and check.value:
             return access()
         condition = self.expr(check).text
         before, inside, after = self.w.block, self.w.name("in"), self.w.name("out")
@@ -110,7 +145,10 @@ class Units(Memory):
         return value._replace(text=text, const=False)
 
     def _load(self, s: ir.Load) -> Value:
-        return self.load_one(self.place(s.array, s.index), s.symbol.type.scalar)
+        place = self.place(s.array, s.index)
+        if self.frame.kind == "unit" and s.array.space == "global":
+            self.fetch_ahead(s.array, s.index[0])
+        return self.load_one(place, s.symbol.type.scalar)
 
     def _masked(self, s: ir.MaskedStore) -> None:
         place = self.place(s.array, (s.index,))
