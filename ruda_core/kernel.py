@@ -208,21 +208,29 @@ class Kernel:
             captured = capture_key(self._captures) if self._captures else ()
             if specialiser.trivial and not captured:
                 table[client.server, dim] = launcher
-                if "launch" not in self.__dict__:
-                    self._put_front(len(plan.params))
+                if mode == "checked":
+                    self._put_front(launcher, dim)
             else:
                 self.__dict__.pop("launch", None)
                 table[client.server, dim, parts, captured] = launcher
         return launcher
 
-    def _put_front(self, parameters: int) -> None:
-        """From now on launches look into the table of checked launchers themselves."""
+    def _put_front(self, launcher: Launcher, dim: Any) -> None:
+        """From now on launches look into the table of checked launchers themselves; after the first with this
+        launcher, its like need not even do that."""
+        builder = launcher.builder
         launch = front(
-            parameters,
+            len(builder.plan.params),
             self._tables["checked"],
             lambda client, dim: self._find("checked", client, dim, ()),
             partial(Kernel.launch, self),
         )
+        self._show(launch)
+        builder.variants.on_first = lambda facts: self._show(builder.home(facts, dim, launcher, launch))
+
+    def _show(self, launch: Callable[..., None]) -> None:
+        if self._captures:  # found meanwhile: they are part of every look-up
+            return
         launch.__doc__ = Kernel.launch.__doc__
         self.launch = launch  # type: ignore[method-assign]  # that is the point
 

@@ -18,6 +18,7 @@ from ruda_core.launcher.variants import Tail, Variants, pattern
 from ruda_core.memory import Handle
 from ruda_core.server import Diverted, current_or_none, current_stream
 from ruda_core.tensor import ArrayArg, RudaTensor
+from ruda_core.tracebacks import USERS, shortened
 
 
 class Launcher(Protocol):
@@ -69,6 +70,24 @@ class Builder:
         text = self.writer.prepared(source, facts, direct=self.direct, overtake=self.overtake)
         call: Callable[..., None] = self._compile(text, "call", names)
         return call
+
+    def home(
+        self, facts: VariantFacts, dim: Any, generic: Launcher, elsewhere: Callable[..., None]
+    ) -> Callable[..., None]:
+        """`launch(client, count, dim, *args)` that needs no look-up for this server, this dim and these facts."""
+        source, program = self.variants.loaded[facts]
+        names = self.names() | self._variant_names(source, program)
+        names |= {
+            "generic": generic,
+            "elsewhere": elsewhere,
+            "home": dim,
+            "NoMatch": (AttributeError, ValueError),  # no client; a dim that compares by its elements
+            "USERS": USERS,
+            "shortened": shortened,
+        }
+        text = self.writer.home(source, facts, direct=self.direct, overtake=self.overtake)
+        launch: Callable[..., None] = self._compile(text, "launch", names)
+        return launch
 
     def _tail(self, source: KernelSource, program: Any, askew: Tail) -> Tail:
         text = self.writer.tail(source, direct=self.direct, overtake=self.overtake)

@@ -43,7 +43,6 @@ class Writer:
     def checks(self) -> Iterator[str]:
         """Types of the arguments; what does not fit goes to its converter, which gives a value or raises."""
         r = self.p
-        yield f"if {r}extra: {r}too_many({r}extra)"
         for param in self.params:
             n = param.name
             if isinstance(param, ScalarParam):
@@ -74,6 +73,16 @@ class Writer:
             f" {r}fits = 0 < {r}x <= {mx} and 0 < {r}y <= {my} and 0 < {r}z <= {mz} "
             f"and {r}x * {r}y * {r}z <= {self._most}"
         )
+
+    def queue(self, direct: bool) -> Iterator[str]:
+        """The caller's stream and its queue."""
+        r = self.p
+        yield f"{r}sid = {r}client._pin or {r}current() or {r}current_stream()"
+        if direct:
+            yield f"try: {r}q = {r}streams[{r}sid]"
+            yield f"except {r}KeyError: {r}q = {r}server.queue_of({r}sid)"
+        else:
+            yield f"{r}q = None"
 
     def ordinary(self) -> str:
         """The condition that the count and all arrays are within the ordinary limits."""
@@ -194,15 +203,7 @@ class Writer:
         r = self.p
         names = "".join(f"{p.name}, " for p in self.params)
         arrays = "".join(f"{n}, " for n in self.arrays)
-        body = [*self.checks(), *self.count()]
-        body.append(f"{r}sid = {r}client._pin or {r}current() or {r}current_stream()")
-        if direct:
-            body += [
-                f"try: {r}q = {r}streams[{r}sid]",
-                f"except {r}KeyError: {r}q = {r}server.queue_of({r}sid)",
-            ]
-        else:
-            body.append(f"{r}q = None")
+        body = [f"if {r}extra: {r}too_many({r}extra)", *self.checks(), *self.count(), *self.queue(direct)]
         body.append(f"if {self.ordinary()}:")
         body.append(f" {r}key = 0 if {self.plain()} else {self.key()}")
         body += [f" try: {r}tail = {r}tails[{r}key]"]
@@ -225,12 +226,35 @@ class Writer:
         """`call(self, count, /, *arguments)`: one variant, stream and queue; anything else goes to `generic`."""
         r = self.p
         names = "".join(f"{p.name}, " for p in self.params)
-        body = [*self.checks(), *self.count()]
+        body = [f"if {r}extra: {r}too_many({r}extra)", *self.checks(), *self.count()]
         generic = f"{r}generic({r}client, {r}count, {names})"
         body.append(f"if not ({self.ordinary()} and {self.holds(facts)}):")
         body.append(f" return {generic}")
         body += self.enqueue(source, direct=direct, overtake=overtake, otherwise=generic)
         return _function(f"call({r}self, {r}count, /, {self.parameters()}*{r}extra)", body)
+
+    def home(self, source: KernelSource, facts: Any, *, direct: bool, overtake: bool) -> str:
+        """`launch(client, count, dim, *arguments)`: one server, dim and variant at once; anything else goes to
+        `elsewhere`, which takes the same, or to `generic`."""
+        r = self.p
+        names = "".join(f"{p.name}, " for p in self.params)
+        generic = f"{r}generic({r}client, {r}count, {names})"
+        unusual = [f"{self.params[-1].name} is {r}missing"] if self.params else []
+        body = [
+            f"if {' or '.join([*unusual, f'{r}extra', f'{r}named'])}:",
+            f" {r}given = [{r}a for {r}a in ({names}) if {r}a is not {r}missing]",
+            f" return {r}elsewhere({r}client, {r}count, {r}dim, *{r}given, *{r}extra, **{r}named)",
+            f"try: {r}other = {r}dim != {r}home or {r}client.server is not {r}server",
+            f"except {r}NoMatch: {r}other = True",
+            f"if {r}other: return {r}elsewhere({r}client, {r}count, {r}dim, {names})",
+        ]
+        inner = [*self.checks(), *self.count(), *self.queue(direct)]
+        inner += [f"if not ({self.ordinary()} and {self.holds(facts)}):", f" return {generic}"]
+        inner += self.enqueue(source, direct=direct, overtake=overtake, otherwise=generic)
+        body += ["try:", *(f" {line}" for line in inner)]
+        body.append(f"except {r}USERS as {r}error: raise {r}shortened({r}error) from {r}error.__cause__")
+        head = f"launch({r}client, {r}count, {r}dim, {self.parameters()}/, *{r}extra, **{r}named)"
+        return _function(head, body)
 
 
 def _function(head: str, body: Lines) -> str:
