@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -104,20 +104,25 @@ class Slot:
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """The parameter block: 8-byte slots first, then 4-byte slots, padded to 16 bytes."""
+    """The parameter block: 8-byte slots first, then 4-byte slots, padded to a multiple of `multiple` bytes."""
 
     slots: tuple[Slot, ...]
+    multiple: int = 16
 
     @staticmethod
     def of(slots: Iterable[Slot]) -> ParameterLayout:
         """The layout of these slots, sorted so that each is aligned; the order is otherwise kept."""
         return ParameterLayout(tuple(sorted(slots, key=lambda slot: -slot.nbytes)))
 
+    def as_c(self) -> ParameterLayout:
+        """The same slots, padded only as C pads a struct of them."""
+        return replace(self, multiple=max((slot.nbytes for slot in self.slots), default=1))
+
     @cached_property
     def format(self) -> str:
         """For `struct.pack`: one code a slot in order, then the padding."""
         codes = "<" + "".join(_SLOT_CODES[slot.dtype] for slot in self.slots)
-        return codes + f"{-struct.calcsize(codes) % 16}x"
+        return codes + f"{-struct.calcsize(codes) % self.multiple}x"
 
     @cached_property
     def nbytes(self) -> int:

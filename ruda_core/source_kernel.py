@@ -81,7 +81,7 @@ class SourceKernel:
     of parameters (C: a struct by value; WGSL: a uniform at the next binding) with these fields:
 
     * for each array its offset and its length in elements, i32 each: the array begins at the offset;
-    * the scalars, in order; 64-bit ones stand first in the block, and the whole is padded to 16 bytes.
+    * the scalars, in order; 64-bit ones stand first in the block, which is laid out as C lays out a struct.
 
     `$dim_x`, `$dim_y` and `$dim_z` in the text are replaced by the workgroup's dim. Nothing is checked
     inside; arguments are checked like those of any kernel.
@@ -92,7 +92,7 @@ class SourceKernel:
         self.name = name
         self.sources = dict(sources)
         self.params = tuple(_param(name, key, annotation) for key, annotation in params.items())
-        self.layout = ParameterLayout.of(_slots(self.params))
+        self.layout = ParameterLayout.of(_slots(self.params)).as_c()
         self._launchers: weakref.WeakKeyDictionary[Any, dict[RudaDim, Launcher]] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:

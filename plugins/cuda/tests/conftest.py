@@ -9,6 +9,8 @@ import pytest
 
 from ruda_core.errors import BackendUnavailable
 
+STRICT = "-Werror=all-warnings"
+
 sys.path.append(str(Path(__file__).parents[3] / "tests" / "unit" / "codegen"))  # the corpus in `legal`
 
 
@@ -35,6 +37,16 @@ def nvrtc():
     except BackendUnavailable as error:
         pytest.skip(str(error))
     return nvrtc
+
+
+@pytest.fixture(scope="session")
+def strict(nvrtc):
+    """The options that make errors of warnings; older versions of NVRTC have none."""
+    try:
+        nvrtc.compile_text("", "nothing.cu", (STRICT,), machine_code=False)
+    except nvrtc.NvrtcError:
+        return ()
+    return (STRICT,)
 
 
 @pytest.fixture(scope="session")

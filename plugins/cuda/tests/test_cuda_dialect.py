@@ -28,14 +28,24 @@ def legalised(name: str) -> Legal:
     return replace(legal, function=vectors(legal.function, BASELINE))
 
 
+@pytest.fixture
+def check(strict):
+    """Compiles, with warnings as errors."""
+
+    def compile_strictly(legal: Legal) -> None:
+        from ruda_cuda.compiling import compiled
+
+        compiled(source_of(CudaDialect(), legal), ARCHITECTURES[-1], *strict)
+
+    return compile_strictly
+
+
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("name", CASES)
-def test_compiles_without_a_warning(nvrtc, name, arch):
+def test_compiles_without_a_warning(strict, name, arch):
     from ruda_cuda.compiling import compiled
 
-    assert compiled(source_of(CudaDialect(), legalised(name)), arch, "-Werror=all-warnings").startswith(
-        b"\x7fELF"
-    )
+    assert compiled(source_of(CudaDialect(), legalised(name)), arch, *strict).startswith(b"\x7fELF")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -65,7 +75,7 @@ def test_vectors_move_in_one_transaction(nvrtc, name, loads, stores):
 
 
 @pytest.mark.parametrize("key", FUNCTIONS)
-def test_every_function_compiles(nvrtc, key):
+def test_every_function_compiles(check, key):
     fn, _, name = key.partition(":")
     dtype = BY_NAME[name]
     array = ir.Array("y", dtype, "global")
@@ -78,7 +88,7 @@ def test_every_function_compiles(nvrtc, key):
 
 @pytest.mark.parametrize("dtype", BASELINE.atomics)
 @pytest.mark.parametrize("space", ["global", "shared"])
-def test_every_atomic_operation_compiles(nvrtc, dtype, space):
+def test_every_atomic_operation_compiles(check, dtype, space):
     array = ir.Array("y", BY_NAME[dtype], space, (UNITS,) if space == "shared" else ())
     one = number(1, BY_NAME[dtype])
     body = []
@@ -93,16 +103,10 @@ def test_every_atomic_operation_compiles(nvrtc, dtype, space):
 
 
 @pytest.mark.parametrize("name", ["f32", "f64"])
-def test_constants_may_be_infinite(nvrtc, name):
+def test_constants_may_be_infinite(check, name):
     values = (float("inf"), float("-inf"), float("nan"), 1.5)
     table = ir.Array("table", BY_NAME[name], "constant", (4,), values=values)
     y = ir.Array("y", BY_NAME[name], "global")
     v, load_v = load(table, unit())
     literals = [store(y, number(k), const(BY_NAME[name], value)) for k, value in enumerate(values)]
     check(make("constants", [load_v, store(y, unit(), v), *literals], [y, table], {}, {}))
-
-
-def check(legal: Legal) -> None:
-    from ruda_cuda.compiling import compiled
-
-    compiled(source_of(CudaDialect(), legal), ARCHITECTURES[-1], "-Werror=all-warnings")

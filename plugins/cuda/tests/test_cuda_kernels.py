@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from ruda_cuda.dialect import BASELINE, CudaDialect
@@ -15,11 +16,13 @@ from ruda_core.artifact import VariantFacts
 from ruda_core.compiler import Compiler
 from ruda_core.conformance.random_kernels import Generator
 from ruda_core.conformance.random_kernels.writer import FLOATS, INTEGERS, UNITS
+from ruda_core.dtypes import BY_NAME
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.py") if not path.stem.startswith("_"))
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 SEEDS = range(16)
+V = TypeVar("V")
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def compiler():
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_kernels_of_the_examples_compile(nvrtc, compiler, name, monkeypatch, capsys):
+def test_kernels_of_the_examples_compile(nvrtc, strict, compiler, name, monkeypatch, capsys):
     """Whatever an example launches on the reference device is compiled for CUDA as well."""
     from ruda_cuda.compiling import compiled
 
@@ -51,7 +54,7 @@ def test_kernels_of_the_examples_compile(nvrtc, compiler, name, monkeypatch, cap
         lowered = compiler.lower(spec, index64=facts.index64)
         source = original(compiler, spec, lowered, facts)
         for arch in ARCHITECTURES:
-            compiled(source, arch, "-Werror=all-warnings")
+            compiled(source, arch, *strict)
 
 
 @ruda.kernel
@@ -61,13 +64,28 @@ def saxpy(a: f32, x: Array[f32], y: Array[f32]):
         y[i] = a * x[i] + y[i]
 
 
-def test_elementwise_kernels_move_16_bytes_at_a_time(nvrtc, compiler):
+def test_elementwise_kernels_move_16_bytes_at_a_time(nvrtc, strict, compiler):
     from ruda_cuda.compiling import compiled
 
     plan = saxpy.compile_with(compiler, 256, (), "checked").plan
     source = plan.variant(VariantFacts(equal_lengths=(("x", "y"),)))
-    text = compiled(source, "compute_90", "-Werror=all-warnings").decode()
+    text = compiled(source, "compute_90", *strict).decode()
     assert (text.count("ld.global.v4.f32"), text.count("st.global.v4.f32")) == (2, 1)
+
+
+@ruda.kernel
+def summed(x: Array[V], y: Array[V], out: Array[V]):
+    i = ruda.ABSOLUTE_POS
+    out[i] = x[i] + y[i]
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+@pytest.mark.parametrize("dtype", (*INTEGERS, *FLOATS))
+def test_vectors_of_every_dtype_compile(nvrtc, strict, compiler, dtype, lanes):
+    from ruda_cuda.compiling import compiled
+
+    types = [Array[ruda.Vec[BY_NAME[dtype], lanes]]] * 3
+    compiled(summed.compile_with(compiler, 64, tuple(types), "checked").kernel_source, "sm_80", *strict)
 
 
 @pytest.mark.parametrize("mode", ["checked", "validate", "unchecked"])

@@ -178,8 +178,9 @@ class CudaRenderer(CRenderer):
                 self.w.line(line)
 
     def _vectors(self) -> set[VecType]:
-        """The vector types that memory holds; values of others are taken apart before they come here."""
-        return {array.dtype for array in self.function.arrays if isinstance(array.dtype, VecType)}
+        """The vector types that memory holds as such; values of others are taken apart before they come here."""
+        held = {array.dtype for array in self.function.arrays if isinstance(array.dtype, VecType)}
+        return {vector for vector in held if vector.scalar.name in self.types}
 
     def _array(self, array: ir.Array) -> str:
         """The declaration of an array that is not a parameter; vectors keep their alignment."""
