@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,8 @@ if TYPE_CHECKING:
     from ruda_core.tune import autotune as autotune
 
 __version__ = "0.1.0"
+_loaded = time.time()
+"""When this process began: what changes in files of ruda, its plugins and kernels after this may not be what runs."""
 
 _LAZY: dict[str, str] = {
     name: module

@@ -1,24 +1,25 @@
 """Which code turns kernels into sources: the compiler as it is installed, and what stands around it.
 
 A look at the sizes and times of the files is enough and takes half a millisecond: whoever changes a file
-changes its times, and the time of the last change to a file's entry cannot be set by hand.
+changes its times, and the time of the last change to a file's entry cannot be set by hand. Ruda's own files are
+looked at when this module is imported, before what it compiles with is, and again before anything is kept.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import os
 import platform
 import sys
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-_LOADED = time.time()
-"""When ruda's compiler began to be imported, and kernels to be defined."""
+_LOADED: float = sys.modules["ruda_core"].__dict__.get("_loaded", 0.0)
+"""When this process began to import ruda."""
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ROOMS = ("frontend", "ir", "passes", "codegen", "recall")
 """Rooms of the package, beside the modules at its top, that a source depends on."""
@@ -35,11 +36,12 @@ def surroundings(runtime: Any, target: Any) -> str | None:
     path = getattr(runtime, "dialect_path", None)
     if not path or not all(_owner(runtime, name) == _ABOVE for name in ("Compiler", "dialect")):
         return None
-    files = _files(_package(path))
-    if files is None:
+    files = _of_plugin(_package(path))
+    if files is None or _AT_START is None:
         return None
     parts = (
         getattr(sys.modules["ruda_core"], "__version__", ""),
+        _AT_START,
         files,
         path,
         runtime.owner,
@@ -54,14 +56,17 @@ def surroundings(runtime: Any, target: Any) -> str | None:
 
 
 def surroundings_after_compiling(runtime: Any, target: Any) -> str | None:
-    """The same, now that the dialect is at hand: None also for one built upon another plugin's, whose files
-    were not looked at."""
+    """The same, now that the compiler is imported and the dialect at hand.
+
+    None also where ruda's files have changed, and for a dialect built upon another plugin's, whose files were not
+    looked at.
+    """
     dialect = runtime.dialect
     classes = [*type(dialect).__mro__, *getattr(getattr(dialect, "renderer", None), "__mro__", ())]
     looked_at = {_package(runtime.dialect_path), "ruda_core", "builtins", "abc"}
     if not looked_at.issuperset(_package(c.__module__) for c in classes):
         return None
-    return surroundings(runtime, target)
+    return surroundings(runtime, target) if installed() == _AT_START else None
 
 
 def _package(path: str) -> str:
@@ -78,21 +83,27 @@ File = tuple[str, int, int, int]
 """Name, size in bytes, and the times of the last changes in ns."""
 
 
-def _files(plugin: str) -> list[File] | None:
-    """The files of ruda's compiler and of the package or module that a dialect comes from.
+def installed() -> list[File] | None:
+    """The files of ruda's compiler; None where they are not in directories, or newer than this process."""
+    try:
+        return _old(_in([_HERE], deep=False) + _in([os.path.join(_HERE, room) for room in _ROOMS]))
+    except OSError:
+        return None
 
-    None where one of them is not in a directory, or is no longer what this process runs.
-    """
-    found = sys.modules.get(plugin)
+
+def _of_plugin(name: str) -> list[File] | None:
+    """The same of the package or module that a dialect comes from."""
+    found = sys.modules.get(name)
     folders = list(getattr(found, "__path__", ()))
     try:
-        files = _in([_HERE], deep=False) + _in([os.path.join(_HERE, room) for room in _ROOMS])
-        theirs = _in(folders) if folders else [_file(str(found.__file__))]  # type: ignore[union-attr]  # caught
+        return _old(_in(folders) if folders else [_file(str(found.__file__))])  # type: ignore[union-attr]  # caught
     except (OSError, AttributeError):
         return None
-    files += theirs
-    newest = max(max(modified, changed) for _, _, modified, changed in files)
-    return files if theirs and newest <= _LOADED * 1e9 else None
+
+
+def _old(files: list[File]) -> list[File] | None:
+    newest = max((max(modified, changed) for _, _, modified, changed in files), default=math.inf)
+    return files if newest <= _LOADED * 1e9 else None
 
 
 def _in(folders: list[str], *, deep: bool = True) -> list[File]:
@@ -118,6 +129,9 @@ def _file(path: str) -> File:
 def changed_since(status: os.stat_result) -> bool:
     """Whether a file has changed since this process began, so that what it runs may be another text."""
     return max(status.st_mtime, status.st_ctime) > _LOADED
+
+
+_AT_START = installed()
 
 
 def _stable(value: Any) -> object:

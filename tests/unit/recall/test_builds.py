@@ -38,7 +38,14 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setitem(sys.modules, "tested_plugin", plugin)
     monkeypatch.setattr(builds, "_HERE", str(tmp_path / "core"))
     monkeypatch.setattr(builds, "_LOADED", time.time() + 60)
+    monkeypatch.setattr(builds, "_AT_START", None)
     return tmp_path
+
+
+def process(runtime: Any, target: Target = TARGET) -> str | None:
+    """The surroundings in a process that starts now."""
+    builds._AT_START = builds.installed()
+    return surroundings(runtime, target)
 
 
 class Nowhere:
@@ -63,29 +70,43 @@ FILES = [
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_changes_is_seen_though_size_and_time_stay(tree: Path, name: str) -> None:
-    before = surroundings(runtime(), TARGET)
-    assert before and before == surroundings(runtime(), TARGET)
+    before = process(runtime())
+    assert before and before == process(runtime())
     path = tree / name
     status = path.stat()
     time.sleep(0.02)  # the clock of files is coarser than that of processes
     path.write_text("x = 2")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert surroundings(runtime(), TARGET) != before
+    assert process(runtime()) != before
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_changes_while_the_process_runs_keeps_what_it_compiles_off_the_disk(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    dialects = ModuleType("tested_plugin.dialect")
+    vars(dialects)["Dialect"] = type("Dialect", (), {"__module__": "tested_plugin.dialect"})
+    monkeypatch.setitem(sys.modules, "tested_plugin.dialect", dialects)
+    started = process(runtime())
+    assert surroundings_after_compiling(runtime(), TARGET) == started is not None
+    time.sleep(0.02)  # the clock of files is coarser than that of processes
+    (tree / name).write_text("x = 2")
+    assert surroundings_after_compiling(runtime(), TARGET) != started
 
 
 def test_files_that_come_and_go_are_seen(tree: Path) -> None:
-    before = surroundings(runtime(), TARGET)
+    before = process(runtime())
     (tree / "core" / "passes" / "more.py").write_text("")
-    more = surroundings(runtime(), TARGET)
+    more = process(runtime())
     (tree / "core" / "passes" / "some.py").unlink()
-    assert len({before, more, surroundings(runtime(), TARGET)}) == 3
+    assert len({before, more, process(runtime())}) == 3
 
 
 def test_code_that_changed_after_the_start_may_not_be_what_runs(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(builds, "_LOADED", time.time() - 60)
-    assert surroundings(runtime(), TARGET) is None
+    assert process(runtime()) is None
 
 
 @pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(Target)])
@@ -100,7 +121,7 @@ def test_everything_about_the_target_counts(tree: Path, name: str) -> None:
         type(None): (4, 32),
     }
     changed = dataclasses.replace(TARGET, **{name: others[type(value)]})
-    assert surroundings(runtime(), changed) != surroundings(runtime(), TARGET)
+    assert process(runtime(), changed) != process(runtime())
 
 
 def test_the_backend_counts(tree: Path) -> None:
@@ -110,7 +131,7 @@ def test_the_backend_counts(tree: Path) -> None:
         runtime(owner="plugin 1"),
         runtime(owner="plugin 2"),
     ]
-    assert len({surroundings(each, TARGET) for each in given}) == 4
+    assert len({process(each) for each in given}) == 4
 
 
 @pytest.mark.parametrize("where", ["tested_plugin.dialect", "ruda_core.codegen.dialect"])
@@ -127,7 +148,7 @@ def test_a_dialect_upon_another_plugins_is_found_out(
     monkeypatch.setitem(sys.modules, "tested_plugin.dialect", dialects)
     vars(dialects)["Dialect"] = upon(where)
     tested = runtime()
-    assert surroundings_after_compiling(tested, TARGET) == surroundings(tested, TARGET) is not None
+    assert process(tested) == surroundings_after_compiling(tested, TARGET) is not None
     vars(dialects)["Dialect"] = upon("another_plugin.dialect")
     assert surroundings_after_compiling(runtime(), TARGET) is None
 
@@ -137,8 +158,8 @@ def test_there_is_none_for_what_cannot_be_known(tree: Path) -> None:
         dialect_path = "tested_plugin.dialect:Dialect"
         Compiler = object
 
-    assert surroundings(Own, TARGET) is None
-    assert surroundings(runtime(None), TARGET) is None
-    assert surroundings(runtime("not_imported.dialect:Dialect"), TARGET) is None
+    assert process(Own) is None
+    assert process(runtime(None)) is None
+    assert process(runtime("not_imported.dialect:Dialect")) is None
     (tree / "plugin" / "dialect.py").unlink()
-    assert surroundings(runtime(), TARGET) is None
+    assert process(runtime()) is None
