@@ -84,6 +84,11 @@ class Writer:
         else:
             yield f"{r}q = None"
 
+    def blocks(self) -> Iterator[str]:
+        """The arrays' blocks."""
+        for n in self.arrays:
+            yield f"{self.p}b_{n} = {n}._block"
+
     def ordinary(self) -> str:
         """The condition that the count and all arrays are within the ordinary limits."""
         return " and ".join([f"{self.p}fits", *(f"{n}._reach <= {INDEX32}" for n in self.arrays)])
@@ -112,16 +117,17 @@ class Writer:
         return f"{self.p}pattern(({sizes}), ({blocks}))"
 
     def holds(self, facts: Any) -> str:
-        """The condition that arguments still show these facts (within the ordinary limits)."""
+        """The condition that arguments, whose blocks are at hand, still show these facts (within the ordinary
+        limits)."""
         group_of = {name: group for group in facts.groups for name in group}
         terms = [" == ".join(f"{n}.size" for n in group) for group in facts.equal_lengths]
         for a, b in self.pairs():
             together = a in group_of and group_of[a] is group_of.get(b)
-            terms.append(f"{a}._block {'is' if together else 'is not'} {b}._block")
+            terms.append(f"{self.p}b_{a} {'is' if together else 'is not'} {self.p}b_{b}")
         return " and ".join(terms) or "True"
 
     def enqueue(self, source: KernelSource, *, direct: bool, overtake: bool, otherwise: str) -> Iterator[str]:
-        """Pack the parameters and hand the launch to the queue.
+        """Pack the parameters and hand the launch to the queue. The arrays' blocks are at hand.
 
         `otherwise`: a call for arrays that do not begin where the source has them.
         """
@@ -143,8 +149,6 @@ class Writer:
             yield f"{r}gx, {r}gy, {r}gz = {r}fold({groups})"
             grid = f"{r}gx, {r}gy, {r}gz"
         bound = [binding.arrays[0] for binding in source.bindings if binding.arrays]
-        for n in bound:
-            yield f"{r}b_{n} = {n}._block"
         blocks = "".join(f"{r}b_{n}, " for n in bound)
         if direct:
             yield from self._direct(source, grid, bound, overtake)
@@ -219,14 +223,14 @@ class Writer:
         r = self.p
         names = "".join(f"{p.name}, " for p in self.params)
         askew = f"{r}askew({r}sid, {r}q, {r}x, {r}y, {r}z, {names})"
-        body = list(self.enqueue(source, direct=direct, overtake=overtake, otherwise=askew))
+        body = [*self.blocks(), *self.enqueue(source, direct=direct, overtake=overtake, otherwise=askew)]
         return _function(f"tail({r}sid, {r}q, {r}x, {r}y, {r}z, {names})", body)
 
     def prepared(self, source: KernelSource, facts: Any, *, direct: bool, overtake: bool) -> str:
         """`call(self, count, /, *arguments)`: one variant, stream and queue; anything else goes to `generic`."""
         r = self.p
         names = "".join(f"{p.name}, " for p in self.params)
-        body = [f"if {r}extra: {r}too_many({r}extra)", *self.checks(), *self.count()]
+        body = [f"if {r}extra: {r}too_many({r}extra)", *self.checks(), *self.count(), *self.blocks()]
         generic = f"{r}generic({r}client, {r}count, {names})"
         body.append(f"if not ({self.ordinary()} and {self.holds(facts)}):")
         body.append(f" return {generic}")
@@ -248,7 +252,7 @@ class Writer:
             f"except {r}NoMatch: {r}other = True",
             f"if {r}other: return {r}elsewhere({r}client, {r}count, {r}dim, {names})",
         ]
-        inner = [*self.checks(), *self.count(), *self.queue(direct)]
+        inner = [*self.checks(), *self.count(), *self.queue(direct), *self.blocks()]
         inner += [f"if not ({self.ordinary()} and {self.holds(facts)}):", f" return {generic}"]
         inner += self.enqueue(source, direct=direct, overtake=overtake, otherwise=generic)
         body += ["try:", *(f" {line}" for line in inner)]

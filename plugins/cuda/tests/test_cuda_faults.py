@@ -46,7 +46,7 @@ STRAY = """
         print(x.tolist())
     except ruda.DeviceLost as error:
         print("lost:", error)
-        for call in (client.flush, lambda: client.zeros(4, np.float32), x.numpy):
+        for call in (lambda: client.sync().result(), lambda: client.zeros(4, np.float32), x.numpy):
             try:
                 call()
             except ruda.DeviceLost:

@@ -39,12 +39,29 @@ def subnormal(x: Values) -> Values:
     return (size > 0) & (size < 2.0 ** _LEAST[dtype.name])
 
 
-def promised(operands: Operands, result: Values, flushes: frozenset[str]) -> Values | None:
-    """Which cases have no subnormal of a dtype that the device may flush; None: all."""
-    judged = [x for x in (*operands, result) if as_dtype(x.dtype).name in flushes]
+def promised(
+    operands: Operands, result: Values, flushes: frozenset[str], *, several: bool = False
+) -> Values | None:
+    """Which cases have no subnormal of a dtype that the device may flush; None: all.
+
+    A result that is the least normal number may have been rounded up to it. `several` operations in a row: only
+    operands from 2**-40 to 2**40, zeros, infinities and NaN, of which no step makes a subnormal.
+    """
+    judged = [x for x in operands if as_dtype(x.dtype).name in flushes]
     if not judged or any(x.shape != result.shape for x in judged):
         return None
-    return np.asarray(~np.logical_or.reduce([subnormal(x) for x in judged]))
+    out = [_outside(x, 2.0**-40, 2.0**40) if several else subnormal(x) for x in judged]
+    dtype = as_dtype(result.dtype)
+    if dtype.is_float:
+        out.append(_outside(result, np.nextafter(2.0 ** _LEAST[dtype.name], 1), np.inf))
+    return np.asarray(~np.logical_or.reduce(out))
+
+
+def _outside(x: Values, least: float, most: float) -> Values:
+    """Which finite values other than zeros have a magnitude below `least` or above `most`."""
+    with np.errstate(all="ignore"):
+        size = np.abs(x.astype(np.float64))
+    return np.isfinite(size) & (size > 0) & ((size < least) | (size > most))
 
 
 def exact(got: Values, wanted: tuple[Values, ...], kept: Values | None, *, zero_signs: bool) -> Verdict:

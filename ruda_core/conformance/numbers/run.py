@@ -100,7 +100,12 @@ def _judged(
 ) -> Row:
     operands = battery.operands(dtype)
     right = wanted(battery, dtype, operation)
-    kept = promised(operands, right[0].astype(got.dtype), flushed(client.features()))
+    kept = promised(
+        operands,
+        right[0].astype(got.dtype),
+        flushed(client.features()),
+        several=battery.group == "algebra",
+    )
     if operation.bound:
         verdict = within(got, right[0], operation.bound, kept)
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ruda_core.dtypes import f32, i32, i64, u32, unsigned
 from ruda_core.passes.software.convert import is_nan
@@ -37,9 +38,20 @@ def _unpack(x: Value) -> tuple[Value, Value]:
     return normal.where(low | (1 << fraction), low), normal.where(field, 1)
 
 
-def _divided(s: Scope, a: Value, d: Value) -> tuple[Value, Value, Value]:
-    """Quotient (modulo its width) and remainder of the magnitudes, as a float, and whether there is one: where
-    the device flushes subnormals, the float does not tell."""
+class _Division(NamedTuple):
+    """Of the magnitudes of two floats."""
+
+    quotient: Value
+    """Modulo its width."""
+    rest: Value
+    """As a float."""
+    rests: Value
+    """Whether there is a rest: where the device flushes subnormals, the float does not tell."""
+    missing: Value
+    """What the rest lacks of the divisor, as a float; for a dividend below the divisor rounded."""
+
+
+def _divided(s: Scope, a: Value, d: Value) -> _Division:
     word = unsigned(a.dtype)
     signed = i32 if word.bits == 32 else i64
     fraction = fraction_bits(a.dtype)
@@ -63,9 +75,15 @@ def _divided(s: Scope, a: Value, d: Value) -> tuple[Value, Value, Value]:
     bias = (127 if a.dtype is f32 else 1023) + fraction
     exponent = ed.to(signed) - bias
     half = exponent >> 1
-    scaled = rest.get().to(a.dtype) * power_of_two(half, a) * power_of_two(exponent - half, a)
-    rests = below.where(magnitude_bits(a).ne(0), rest.get().ne(0))
-    return quotient.get(), below.where(magnitude_bits(a).bits(a.dtype), scaled), rests
+    low, high = power_of_two(half, a), power_of_two(exponent - half, a)
+    size_a, size_d = magnitude_bits(a).bits(a.dtype), magnitude_bits(d).bits(a.dtype)
+    left_over = rest.get()
+    return _Division(
+        quotient.get(),
+        below.where(size_a, left_over.to(a.dtype) * low * high),
+        below.where(magnitude_bits(a).ne(0), left_over.ne(0)),
+        below.where(size_d - size_a, (md - left_over).to(a.dtype) * low * high),
+    )
 
 
 def _undefined(a: Value, d: Value) -> Value:
@@ -82,9 +100,9 @@ def _signs_differ(a: Value, d: Value) -> Value:
 def remainder(a: Value, d: Value) -> Value:
     """`a % d` with the sign of `d`."""
     s = a.scope
-    _, rest, rests = _divided(s, a, d)
-    adjusted = _signs_differ(a, d).where(copysign(rest, a) + d, copysign(rest, a))
-    result = rests.where(adjusted, copysign(rest, d))
+    division = _divided(s, a, d)
+    short = division.rests & _signs_differ(a, d)
+    result = copysign(short.where(division.missing, division.rest), d)
     return _undefined(a, d).where(s.opaque(a.dtype, float("nan")), result)
 
 
@@ -92,7 +110,7 @@ def floor_quotient(a: Value, d: Value, over: Callable[[Value, Value], Value] = o
     """`a // d`: the floor of the exact quotient; by zero what division gives. `over` divides, correctly rounded."""
     s = a.scope
     word = unsigned(a.dtype)
-    quotient, _, rests = _divided(s, a, d)
+    quotient, _, rests, _ = _divided(s, a, d)
     differ = _signs_differ(a, d)
     up = differ & rests
     near = over(a, magnitude_bits(d).eq(0).where(1, d))

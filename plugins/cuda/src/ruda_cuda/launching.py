@@ -22,13 +22,16 @@ _made: dict[int, Callable[..., LaunchFunction]] = {}
 class Arguments:
     """The memory that a launch's arguments are packed into: the pointers, then the parameter block."""
 
-    __slots__ = ("_extra", "_size", "buffer", "extra", "pack")
+    __slots__ = ("_extra", "_size", "block", "buffer", "extra", "pack")
 
     def __init__(self, pointers: int, block: int) -> None:
-        layout = struct.Struct(f"<{pointers}Q{block}s")
+        layout = struct.Struct(f"<{pointers}Q")
         self.pack = layout.pack_into
-        self.buffer = ctypes.create_string_buffer(max(16, layout.size))
-        self._size = ctypes.c_size_t(layout.size)
+        """`pack(buffer, 0, *pointers)`"""
+        size = layout.size + block
+        self.buffer = ctypes.create_string_buffer(max(16, size))
+        self.block = memoryview(self.buffer).cast("B")[layout.size : size]
+        self._size = ctypes.c_size_t(size)
         self._extra = (ctypes.c_void_p * 5)(
             _POINTER, ctypes.addressof(self.buffer), _SIZE, ctypes.addressof(self._size), _END
         )
@@ -39,20 +42,32 @@ class Arguments:
 def launch_maker(pointers: int) -> Callable[..., LaunchFunction]:
     """A maker of launch functions for this many pointers, written out: a loop would cost more.
 
-    The driver copies the arguments before it returns; the queue's lock guards them until then.
+    The driver copies the arguments before it returns; the queue's lock guards them until then. Pointers that are
+    those of the launch before are there already.
     """
     made = _made.get(pointers)
     if made is not None:
         return made
-    names = "".join(f"b{i}, " for i in range(pointers))
+    listed = [f"b{i}" for i in range(pointers)]
+    names = "".join(f"{n}, " for n in listed)
+    last = ", ".join(f"last_{n}" for n in listed)
+    pointing = ""
+    if listed:
+        pointing = f"""
+        nonlocal {last}
+        if {" or ".join(f"{n} is not last_{n}" for n in listed)}:
+            pack(buffer, 0, {names})
+            {last} = {", ".join(listed)}"""
     call = "launch_kernel(function, x, y, z, dx, dy, dz, 0, native, 0, extra)"
     text = f"""
 def make(function, queue, dim, site, index, arguments):
     native, recent, remember = queue.stream, queue.recent, queue.recent.append
-    pack, buffer, extra = arguments.pack, arguments.buffer, arguments.extra
+    pack, buffer, block, extra = arguments.pack, arguments.buffer, arguments.block, arguments.extra
     dx, dy, dz = dim
-    def launch(stream, x, y, z, {names}words):
-        pack(buffer, 0, {names}words)
+    {"".join(f"last_{n} = " for n in listed)}_ = None
+    whole = slice(None)
+    def launch(stream, x, y, z, {names}words):{pointing}
+        block[whole] = words
         if current.index != index:
             enter(index)
         try:
