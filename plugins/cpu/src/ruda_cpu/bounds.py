@@ -37,14 +37,22 @@ class _Span:
         return replace(self, least=min(self.least, c), most=max(self.most, c))
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Checks, and the values that decide whether they hold in a whole row or block of units."""
+
+    checks: frozenset[ir.Expr]
+    spans: list[tuple[_Span, list[str], str]]
+    """Comparisons, the values at their ends for the first units of rows, and their limits."""
+
+
 class Bounds(Strips):
     """Which units run, and which checks they need."""
 
     # Guards ------------------------------------------------------------------------------------
 
-    def _bounds(self, body: ir.Body) -> tuple[str, str, ir.Body]:
-        """First unit, one past the last, and what they run: a guard around all of it becomes bounds."""
-        low, high = "0", str(self.layout.extent)
+    def _bounds(self, body: ir.Body, low: str, high: str) -> tuple[str, str, ir.Body]:
+        """First unit, one past the last, and what they run: a guard around all of it narrows the bounds."""
         while body and isinstance(body[-1], ir.If) and not body[-1].orelse:
             guard = body[-1]
             lets = body[:-1]
@@ -133,23 +141,37 @@ class Bounds(Strips):
 
     # Groups within bounds ------------------------------------------------------------------------
 
-    def _whole(self, body: ir.Body) -> tuple[str, frozenset[ir.Expr]] | None:
-        """A condition under which checks hold for all units of the group, and these checks; None without any.
-
-        It may be false although they hold: indices are asked to stay within bounds without wrapping.
-        """
+    def proof(self, body: ir.Body) -> Proof | None:
+        """What can show that the checks of a region hold for many units at once; None where nothing can."""
         spans: dict[tuple[object, ...], tuple[_Span, int]] = {}
         checks = _checks(body)
         if self.layout.rows > 1:
             checks += [s.cond for s in walk(body) if isinstance(s, ir.If) and not s.orelse]
-        proven = [check for check in checks if self._note(check, spans)]
-        if not any(span.stride for span, _ in spans.values()) or len(spans) > _MOST:
+        proven = frozenset(check for check in checks if self._note(check, spans))
+        found = [span for span, _ in spans.values()]
+        if not any(span.stride for span in found) or len(found) > _MOST:
             return None
-        terms = [term for span, _ in spans.values() for term in self._within(span)]
-        holds = terms[0]
-        for term in terms[1:]:
-            holds = self.w.ins(f"and i1 {holds}, {term}")
-        return holds, frozenset(proven)
+        return Proof(proven, [(span, *self._ends(span)) for span in found])
+
+    def holds(self, proof: Proof, low: str, width: int) -> str:
+        """A condition under which the checks hold for so many units of each row, from one on.
+
+        It may be false although they hold: indices are asked to stay within bounds without wrapping.
+        """
+        result = "true"
+        for span, values, limit in proof.spans:
+            most = span.most + (width - 1) * span.stride
+            moved = self.w.ins(f"mul i64 {low}, {span.stride}")
+            for value in values:
+                first = self.w.ins(f"add i64 {value}, {moved}")
+                least, last = (self.w.ins(f"add i64 {first}, {c}") for c in (span.least, most))
+                above, below = (
+                    self.w.ins(f"icmp sge i64 {least}, 0"),
+                    self.w.ins(f"icmp slt i64 {last}, {limit}"),
+                )
+                both = self.w.ins(f"and i1 {above}, {below}")
+                result = self.w.ins(f"and i1 {result}, {both}")
+        return result
 
     def without_guards(self, body: ir.Body) -> ir.Body:
         """The body with what is under conditions that hold in its place."""
@@ -194,24 +216,15 @@ class Bounds(Strips):
             return 0 if factor.axis == 0 else 1
         return None if self.plan.variance.varies(factor) else 0
 
-    def _within(self, span: _Span) -> list[str]:
-        """Conditions for 0 <= value + c < limit in all units, for all constants c of the span."""
-        ends = [self._at_row(span.value, 0)]
+    def _ends(self, span: _Span) -> tuple[list[str], str]:
+        """The value for the first unit of the first row and of the last one, and the limit; i64."""
+        first = self._at_row(span.value, 0)
+        values = [self.w.ins(f"sext i32 {first} to i64")]
         if self.layout.rows > 1:
-            (first,), second = ends, self._at_row(span.value, 1)
-            step = self.w.ins(f"sub i32 {second}, {first}")
+            step = self.w.ins(f"sub i32 {self._at_row(span.value, 1)}, {first}")
             far = self.w.ins(f"mul i64 {self.w.ins(f'sext i32 {step} to i64')}, {self.layout.rows - 1}")
-            first64 = self.w.ins(f"sext i32 {first} to i64")
-            values = [first64, self.w.ins(f"add i64 {first64}, {far}")]
-        else:
-            values = [self.w.ins(f"sext i32 {ends[0]} to i64")]
-        limit = self.w.ins(f"sext i32 {self.expr(span.limit).text} to i64")
-        most = span.most + (self.layout.extent - 1) * span.stride
-        found = []
-        for value in values:
-            low, high = (self.w.ins(f"add i64 {value}, {c}") for c in (span.least, most))
-            found += [self.w.ins(f"icmp sge i64 {low}, 0"), self.w.ins(f"icmp slt i64 {high}, {limit}")]
-        return found
+            values.append(self.w.ins(f"add i64 {values[0]}, {far}"))
+        return values, self.w.ins(f"sext i32 {self.expr(span.limit).text} to i64")
 
     def _at_row(self, e: ir.Expr, r: int) -> str:
         """The value for the first unit of a row."""

@@ -29,6 +29,8 @@ from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
 
 JOB_WORDS = 8
 """64-bit words of a job before its bindings."""
+_STACK = 16 << 10
+"""Bytes of the stack that values across regions may take."""
 _SHORT = 24
 """Statements of a loop around barriers that is worth a copy for each turn."""
 
@@ -109,6 +111,7 @@ class Module(Regions):
         if after is not None:
             self.w.globals, self.w.metadata = list(after.w.globals), list(after.w.metadata)
         self.layout = Layout.of(function.dim)
+        self.versions = after is None  # any strides are rare, and not worth compiling longer for
         self.interrupted = len(self.plan.regions) > 1
         self.forms, self.lets = Forms({}), {}
         zero = constant(i32, 0)
@@ -120,7 +123,7 @@ class Module(Regions):
         self.written = written_arrays(function) | frozenset(function.in_space("shared", "local"))
         self.scratch = 0
         """Bytes that a thread needs."""
-        self._cleared = 0
+        self._cleared = self._stack = 0
 
     def define(self, name: str, linkage: str) -> str:
         """The function's definition."""
@@ -166,7 +169,7 @@ class Module(Regions):
             self._reserve(array, dtype, count)
         self._cleared = self.scratch
         for symbol in self.plan.kept:
-            self.kept[symbol] = self._take(symbol.type.scalar, f.units + WIDTH)
+            self.kept[symbol] = self._keep(symbol.type.scalar, f.units + WIDTH)
         for array in f.in_space("constant"):
             self._constant(array)
 
@@ -179,6 +182,14 @@ class Module(Regions):
         self.scratch += -(-count * dtype.itemsize // 64) * 64
         with self.w.into(self.w.entry):
             return self.w.ins(f"getelementptr inbounds i8, ptr %scratch, i64 {at}")
+
+    def _keep(self, dtype: DType, count: int) -> str:
+        """An array for values across regions. On the stack, while there is room, LLVM sees that nothing else
+        points to it and leaves in registers what fits there."""
+        self._stack += count * dtype.itemsize
+        if self._stack > _STACK:
+            return self._take(dtype, count)
+        return self.w.variable(f"[{count} x {MEMORY[dtype.name]}]")
 
     def _constant(self, array: ir.Array) -> None:
         dtype = array.dtype.scalar

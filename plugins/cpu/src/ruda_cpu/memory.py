@@ -25,8 +25,10 @@ _RMW = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "exc
 _CHOICE = {"min": "slt", "max": "sgt"}
 _LINE = 64
 """Bytes that a processor reads at once."""
+_AHEAD = 12 << 10
+"""Bytes ahead that memory needs to answer in time, measured; a third of a small first cache."""
 _MOST_AHEAD = 64
-"""Lines that are worth reading ahead."""
+"""Lines of a row that are worth reading ahead."""
 _NEAR = 1 << 16
 """Elements from one place to another that is found from it: too few to come around the index type."""
 _STEADY = (ir.Const, ir.Param, ir.Length, ir.Shape, ir.Stride, ir.Offset)
@@ -47,6 +49,8 @@ class Memory(Expressions):
     """Addresses and single accesses."""
 
     layout: Layout
+    versions: bool
+    """Whether there is code without checks, for units within bounds."""
     interrupted: bool
     """Whether a group does more than one region."""
     lets: dict[ir.Symbol, ir.Expr]
@@ -184,7 +188,7 @@ class Memory(Expressions):
         return pointer
 
     def fetch_ahead(self, array: ir.Array, at: ir.Expr) -> None:
-        """Have the next group's row read already, where other regions interrupt the stream of a row each.
+        """Have a later group's row read already, where other regions interrupt the stream of a row each.
 
         The processor itself looks ahead only while it reads, and does not always see through masks.
         """
@@ -195,10 +199,11 @@ class Memory(Expressions):
         size = layout.extent * self.elements[array].itemsize
         if not names & {"absolute_pos", "workgroup_pos"} or not _LINE <= size <= _MOST_AHEAD * _LINE:
             return
+        ahead = -(-_AHEAD // size) * size
         row = self._first_place(array, self._without_offset(at, array))
         with self.for_first():
             for k in range(0, size, _LINE):
-                where = self.w.ins(f"getelementptr i8, ptr {row}, i64 {size + k}")
+                where = self.w.ins(f"getelementptr i8, ptr {row}, i64 {ahead + k}")
                 self.w.call(
                     "void",
                     "llvm.prefetch.p0",

@@ -15,14 +15,16 @@ from ruda_cpu.bounds import Bounds
 from ruda_cpu.forms import Forms
 from ruda_cpu.frame import Frame
 from ruda_cpu.plan import Region
-from ruda_cpu.target import WIDTH
+from ruda_cpu.target import WIDTH, strips_at_once
 from ruda_cpu.variance import Variance, escaping, symbols_of
 from ruda_cpu.writer import Lines, Value, constant, constant_text
 
+_BLOCK = 16
+"""Units of a row that take code with or without checks together, where there are several rows."""
 _LARGE = 640
 """Statements of a loop's body up to which rows run side by side."""
-_MANY = 64
-"""Statements of strips that run side by side, beyond which they would not stay in registers."""
+_MANY = 128
+"""Statements of strips that run side by side, beyond which their values would not stay in registers."""
 _IOTA = ", ".join(f"i32 {k}" for k in range(WIDTH))
 
 
@@ -104,21 +106,28 @@ class Regions(Bounds):
     def _unit_region(self, node: Region, statements: list[ir.Stmt]) -> None:
         self.strip = None
         plain = any(isinstance(s, ir.Atomic) and s.array.space == "shared" for s in statements)
-        whole = self._whole(node.body)
-        if whole is None:
-            self._unit_rows(node, plain)
+        proof = self.proof(node.body) if self.versions else None
+        extent = self.layout.extent
+        if proof is None:
+            self._unit_rows(node, plain, ("0", str(extent)))
             return
-        condition, proven = whole
-        inside, border, end = (self.w.name(hint) for hint in ("inside", "border", "end"))
-        self.w.branch(condition, inside, border)
-        for label, self.proven in ((inside, proven), (border, frozenset[ir.Expr]())):
-            self.w.place(label)
-            self._unit_rows(node, plain)
-            self.w.jump(end)
-        self.w.place(end)
+        width = extent if self.layout.rows == 1 or extent % _BLOCK else _BLOCK
 
-    def _unit_rows(self, node: Region, plain: bool) -> None:
-        """All rows; several at a time where that is straight code, since what they read is often the same."""
+        def block(b: str) -> None:
+            low = self.w.ins(f"mul nuw nsw i64 {b}, {width}")
+            high = self.w.ins(f"add nuw nsw i64 {low}, {width}")
+            inside, border, end = (self.w.name(hint) for hint in ("inside", "border", "end"))
+            self.w.branch(self.holds(proof, low, width), inside, border)
+            for label, self.proven in ((inside, proof.checks), (border, frozenset[ir.Expr]())):
+                self.w.place(label)
+                self._unit_rows(node, plain, (low, high) if width < extent else ("0", str(extent)))
+                self.w.jump(end)
+            self.w.place(end)
+
+        self._counted(extent // width, block)
+
+    def _unit_rows(self, node: Region, plain: bool, lanes: tuple[str, str]) -> None:
+        """All rows, their units from one to before another; several rows at a time where that is straight code, since what they read is often the same."""
         body = self.without_guards(node.body)
         rows, straight = self.layout.rows, _is_straight(body, self.proven)
         size = sum(1 for _ in body)
@@ -128,13 +137,15 @@ class Regions(Bounds):
         def some(r: str) -> None:
             first = r if together == 1 else self.w.ins(f"mul nuw nsw i64 {r}, {together}")
             numbers = [first, *(self.w.ins(f"add nuw nsw i64 {first}, {k}") for k in range(1, together))]
-            self._rows_at_once(node, body, numbers, parallel=not plain)
+            self._rows_at_once(node, body, numbers, lanes, parallel=not plain)
 
         self.switch(outer.copy())
         self._counted(rows // together, some)
         self.switch(outer)
 
-    def _rows_at_once(self, node: Region, body: ir.Body, rows: list[str], *, parallel: bool) -> None:
+    def _rows_at_once(
+        self, node: Region, body: ir.Body, rows: list[str], lanes: tuple[str, str], *, parallel: bool
+    ) -> None:
         """A loop over the units of rows, which run side by side."""
         before: Lines = []
         starts = [self._row(r) for r in rows]
@@ -147,10 +158,10 @@ class Regions(Bounds):
         group = self.w.meta("distinct !{}") if parallel else None
         first = firsts[0]
         self.frame = Frame("unit", first.units, first.linear, first.linear64, lane, first, before)
-        low, high, body = self._bounds(body)
+        low, high, body = self._bounds(body, *lanes)
         head, end = self.w.name("unit"), self.w.name("end")
         origin = self.w.block
-        if (low, high) != ("0", str(self.layout.extent)):
+        if (low, high) != lanes:
             self.w.branch(self.w.ins(f"icmp slt i64 {low}, {high}"), head, end)
         else:
             self.w.jump(head)
@@ -233,8 +244,11 @@ class Regions(Bounds):
         rows, size = self.layout.rows, sum(1 for _ in walk(body))
         if self.layout.extent % WIDTH or not self.is_shared(body):
             return 1
-        fits = (n for n in (8, 4, 2) if strips % n == 0 or n % strips == 0 and rows % (n // strips) == 0)
-        return next((n for n in fits if n * size <= _MANY), 1)
+        for n in (16, 8, 4, 2):
+            fits = strips % n == 0 or n % strips == 0 and rows % (n // strips) == 0
+            if fits and n <= strips_at_once() and n * size <= _MANY:
+                return n
+        return 1
 
     def _varies_in_strip(self, e: ir.Builtin) -> bool:
         if e.name not in ("unit_pos", "absolute_pos"):

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+
+import llvmlite.binding as llvm
+
 from ruda_core.capabilities import ATOMIC_OPS, Target
 
 WIDTH = 16
 """Units that one strip of a vectorised region holds."""
 
 _INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+
+_REGISTERS = {"avx512f": (32, 64), "avx": (16, 32), "neon": (32, 16)}
+"""Vector registers of a processor with a feature, and bytes of each."""
+
+
+@functools.cache
+def strips_at_once() -> int:
+    """Strips of 32-bit values that half of this processor's vector registers hold."""
+    features = llvm.get_host_cpu_features()
+    count, size = next((r for name, r in _REGISTERS.items() if features.get(name)), (16, 16))
+    return max(1, count * size // (8 * WIDTH))
+
 
 FLOAT_INTRINSICS = {
     "sqrt": "sqrt",
