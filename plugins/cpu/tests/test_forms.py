@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 from ruda_cpu.jit import machine
+from ruda_cpu.target import strips_at_once
 
 import ruda_core as ruda
-from ruda_core import Array, Tensor, f32, i32
+from ruda_core import Array, Tensor, f32, i32, u8, u32
 
 ANY = "llvm.vector.reduce.or"
 
@@ -52,6 +54,28 @@ def transpose(a: Tensor[f32], b: Tensor[f32]):
     b[x, y] = a[y, x]
 
 
+@ruda.kernel
+def horner(n: i32, c: Array[f32], y: Array[f32]):
+    i = ruda.ABSOLUTE_POS
+    x = y[i]
+    total = 0.0
+    for k in range(n):
+        total = total * x + c[k]
+    y[i] = total
+
+
+@ruda.kernel
+def counted(data: Array[u8], out: Array[u32]):
+    bins = ruda.shared(u32, 256)
+    unit = ruda.UNIT_POS
+    bins[unit] = 0
+    ruda.barrier()
+    for i in range(ruda.ABSOLUTE_POS, len(data), 256 * ruda.WORKGROUP_COUNT):
+        ruda.atomic_add(bins, data[i], 1)
+    ruda.barrier()
+    ruda.atomic_add(out, unit, bins[unit])
+
+
 def text(kernel, dim, *types):
     return ruda.compile_for("cpu", kernel, dim, *types).source
 
@@ -75,6 +99,21 @@ def test_a_loop_that_all_units_share_has_no_mask():
 def test_a_loop_that_units_leave_one_by_one_has_one():
     source = text(collatz, 256, Array[i32])
     assert "<16 x i32>" in source and ANY in source
+
+
+def test_turns_that_all_units_of_a_strip_make_need_no_mask():
+    source = text(counted, 256, Array[u8], Array[u32])
+    assert "llvm.vector.reduce.umin" in source and "load i8, ptr" in source
+    data = np.random.default_rng(1).integers(0, 256, 5003, np.uint8)
+    client = ruda.client("cpu")
+    out = client.zeros(256, np.uint32)
+    counted.launch(client, 3, 256, client.tensor(data), out)
+    np.testing.assert_array_equal(out.numpy(), np.bincount(data, minlength=256))
+
+
+def test_strips_whose_loops_are_the_same_share_one():
+    source = text(horner, 256, i32, Array[f32], Array[f32])
+    assert source.count("alloca <16 x float>") == strips_at_once()
 
 
 def test_dense_tensors_have_code_of_their_own():
