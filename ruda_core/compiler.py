@@ -51,6 +51,7 @@ from ruda_core.passes.fold import fold, fold_legal
 from ruda_core.passes.integers import integers
 from ruda_core.passes.math import math as math_functions
 from ruda_core.passes.narrow import narrow
+from ruda_core.passes.nesting import nesting
 from ruda_core.passes.positions import positions
 from ruda_core.passes.scalars import SLOTS, scalars
 from ruda_core.passes.storage import storage
@@ -86,6 +87,7 @@ LEGALISE: tuple[Anywhere | ForTarget, ...] = (
     exits,
     checks,
     fences,
+    nesting,
     fold_legal,
     dead_code,
 )

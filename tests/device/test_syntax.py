@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import sys
 
 import numpy as np
 import pytest
@@ -102,3 +104,22 @@ def test_a_refusal_points_at_the_place(kernel):
     assert lines[offset].split("#")[0].strip() in message and "^" in message
     if kernel is not unknown:
         assert isinstance(error, ruda.KernelSyntaxError)
+
+
+def test_expressions_as_deep_as_python_reads_them(client, tmp_path, monkeypatch):
+    text = "x[i]"
+    for k in range(90):
+        text = f"min(({text} + {k}), x[i] * {k})"
+    head = "import ruda_core as ruda\nfrom ruda_core import Array, i8\n\n\n@ruda.kernel\n"
+    body = f"def deep(x: Array[i8], out: Array[i8]):\n    i = ruda.ABSOLUTE_POS\n    out[i] = {text}\n"
+    (tmp_path / "deep_expression.py").write_text(head + body)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "deep_expression", raising=False)
+    x = np.arange(-64, 64, dtype=np.int8)
+    with np.errstate(over="ignore"):
+        right = x
+        for k in range(90):
+            right = np.minimum(right + np.int8(k), x * np.int8(k))
+    out = client.zeros(128, np.int8)
+    importlib.import_module("deep_expression").deep.launch(client, 2, 64, client.tensor(x), out)
+    np.testing.assert_array_equal(out.numpy(), right)
