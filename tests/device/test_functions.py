@@ -244,3 +244,29 @@ def test_functions_of_integers(client, name):
         got = launch(client, of_integers, x, y, units=x.size, out=np.zeros((5, x.size), x.dtype))
     expected = (np.abs(x), np.sign(x), np.minimum(x, y), np.maximum(x, y), np.clip(x, 1, 100))
     np.testing.assert_array_equal(got, expected)
+
+
+@ruda.func
+def not_a_number(zero: f32):
+    return -(zero * ruda.inf)
+
+
+@ruda.kernel(fp_contract=False)
+def of_known_values(out: Array[f32]):
+    zero = f32(0.0)
+    zero *= 1.0  # a variable: what it holds is for the device's compiler to find out
+    nan = not_a_number(zero)
+    out[0] = ruda.floor(nan)
+    out[1] = ruda.ceil(nan)
+    out[2] = ruda.trunc(nan)
+    out[3] = ruda.round(nan)
+    out[4] = ruda.sqrt(nan)
+    out[5] = ruda.abs(nan)
+    out[6] = ruda.floor(1.0 / zero)
+    out[7] = ruda.trunc(zero - 2.5)
+
+
+def test_values_that_the_devices_compiler_knows(client):
+    out = client.zeros(8, np.float32)
+    of_known_values.launch(client, 1, 1, out)
+    np.testing.assert_array_equal(out.numpy(), [np.nan] * 6 + [np.inf, -2])

@@ -34,6 +34,12 @@ FUNCTIONS: dict[str, str] = {
     "mulhi:uint": "mul_hi({0}, {1})",
 }
 
+_NOT_WHOLE = {
+    key: text
+    for key, text in FUNCTIONS.items()
+    if key.partition(":")[0] not in ("round", "floor", "ceil", "trunc")
+}
+
 SEMANTICS = frozenset({"nan_compare", "round_even", "lazy_select", "return", "nonfinite", "views"})
 
 WIDEN = 16
@@ -64,8 +70,10 @@ def target_with(
     f32_subnormals: bool,
     timestamps: bool,
     pinned: bool,
+    whole: bool,
 ) -> Target:
-    """The target of a device with these extensions."""
+    """The target of a device with these extensions. `whole`: its rint, floor, ceil and trunc can be trusted
+    with every value, those that its compiler knows included."""
     floats = ("f32", "f64") if f64 else ("f32",)
     words = ("i32", "u32", "i64", "u64") if atomics64 else ("i32", "u32")
     return Target(
@@ -73,8 +81,8 @@ def target_with(
         arithmetic=BASELINE.arithmetic | set(floats),
         atomics=MappingProxyType(dict.fromkeys(words, ATOMIC_OPS)),
         vectors=BASELINE.vectors,
-        semantics=SEMANTICS,
-        math=native_math(FUNCTIONS, (*INTEGERS, *floats)),
+        semantics=SEMANTICS if whole else SEMANTICS - {"round_even"},
+        math=native_math(FUNCTIONS if whole else _NOT_WHOLE, (*INTEGERS, *floats)),
         fma=True,
         contract_control=True,
         exact_div_sqrt=exact_div_sqrt,

@@ -52,6 +52,8 @@ class OpenCLDriver(Driver):
             f32_subnormals=bool(single & config.DENORM),
             timestamps=True,
             pinned=device.kind == "discrete",
+            whole=device.kind
+            != "cpu",  # PoCL (seen in 3.1) gives rint, floor, ceil, trunc of a known NaN as anything
         )
         self._host_queue = cl.CommandQueue(self._context)
         self._clock: Clock | None = None
