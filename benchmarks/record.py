@@ -37,6 +37,7 @@ def steps(devices: str, kernels: int) -> list[Step]:
     python = sys.executable
     workers = str(min(8, os.cpu_count() or 1))
     tests = ["tests/examples", "tests/cases", "tests/device", "tests/conformance"]
+    tests += [f"plugins/{name}/tests" for name in devices.split(",") if (ROOT / "plugins" / name).is_dir()]
     found = [str(d) for d in ruda.devices() if d.backend in devices.split(",")]
     return [
         Step("Devices", [python, "-m", "ruda_core.cli", "devices"], 120),

@@ -17,7 +17,7 @@ from ruda_core.artifact import ParameterLayout
 from ruda_core.codegen.clike import CLikeRenderer
 from ruda_core.codegen.spelling import OPERATORS
 from ruda_core.codegen.writer import bare
-from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, f32, f64, u32, u64
+from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, f32, f64, i16, u32, u64
 from ruda_core.ir import nodes as ir
 
 _LITERAL = re.compile(r"\d+u?L*")
@@ -186,6 +186,9 @@ class CRenderer(CLikeRenderer):
     def negation(self, value_type: ValueType, a: str) -> str:
         if value_type.is_float:
             return f"(-{a})"
+        if value_type is i16:
+            # NVIDIA's assembler (CUDA 13) does not wrap the negated -32768 of 16 bits: this stays in 32.
+            return f"(({self.type_name(i16)})((int)((0u - (uint){a}) << 16) >> 16))"
         return self.operation("-", value_type, self.constant(value_type.scalar, 0), a)
 
     def complement(self, value_type: ValueType, a: str) -> str:

@@ -180,6 +180,8 @@ def _integer(e: ir.Binary) -> ir.Expr:
     a, b = e.a, e.b
     if e.op in ("+", "|", "^") and _is(a, 0):
         return b
+    if e.op == "-" and _is(a, 0):
+        return ir.Unary(e.type, e.span, "-", b)
     if e.op in ("+", "-", "|", "^", "<<", ">>", "shl", "shr") and _is(b, 0):
         return a
     if e.op == "*" and _is(a, 1):

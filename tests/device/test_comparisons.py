@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ruda_core as ruda
-from ruda_core import Array, i8, i32, i64, u8, u64
+from ruda_core import Array, i8, i16, i32, i64, u8, u64
 
 
 @ruda.kernel
@@ -38,4 +38,21 @@ def test_widened_values_against_constants(client, kernel):
         right = (v > 1) + 2 * (v < -1) + 4 * (v <= 1)
     else:
         right = (v > 1) + 2 * (v < 200) + 4 * (v != 5) + 8
+    np.testing.assert_array_equal(out.numpy(), right)
+
+
+@ruda.kernel
+def negated(x: Array[i16], y: Array[i16], out: Array[i32]):
+    i = ruda.ABSOLUTE_POS
+    v = -x[i]
+    out[i] = i32(v >> y[i]) + (100000 if v <= y[i] else 0) + i32(ruda.sign(0 - x[i]))
+
+
+def test_the_least_number_is_its_own_negative(client):
+    x = np.array([-32768, -32767, -1, 0, 1, 32767, -32768, -32768], np.int16)
+    y = np.array([15, 15, 15, 1, 2, 3, 0, 20], np.int16)
+    out = client.zeros(8, np.int32)
+    negated.launch(client, 1, 8, client.tensor(x), client.tensor(y), out)
+    v = -x
+    right = (v >> np.minimum(y, 15)).astype(np.int32) + 100000 * (v <= y) + np.sign(v)
     np.testing.assert_array_equal(out.numpy(), right)

@@ -11,7 +11,7 @@ import pytest
 from ruda_cuda.dialect import BASELINE, CudaDialect
 
 import ruda_core as ruda
-from ruda_core import Array, f32
+from ruda_core import Array, f32, i16, i32
 from ruda_core.artifact import VariantFacts
 from ruda_core.compiler import Compiler
 from ruda_core.conformance.random_kernels import Generator
@@ -105,3 +105,17 @@ def loaded(text, path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.kernel
+
+
+@ruda.kernel
+def negated(x: Array[i16], y: Array[i16], out: Array[i32]):
+    i = ruda.ABSOLUTE_POS
+    v = -x[i]
+    out[i] = i32(v >> y[i]) + (1 if v <= y[i] else 0) + i32(0 - x[i])
+
+
+def test_halfwords_are_negated_in_32_bits(nvrtc, strict, compiler):
+    from ruda_cuda.compiling import compiled
+
+    source = negated.compile_with(compiler, 64, (), "checked").kernel_source
+    assert "neg.s16" not in compiled(source, "compute_90", *strict).decode()

@@ -237,6 +237,7 @@ def test_algebra_is_exact_only() -> None:
     n, x = E(ir.Param(i32, None, "n")), E(ir.Param(f32, None, "x"))
     same = [n + 0, n * 1, n // 1, n - 0, n << 0]
     assert all(fold_expr(e.expr) is n.expr for e in same)
+    assert show_expr(fold_expr((const(i32, 0) - n).expr)) == show_expr((-n).expr)
     assert value(n * 0) == 0 and value(n % 1) == 0
     for e in (x + 0.0, x * 0.0, x - x, n - n):
         assert isinstance(fold_expr(e.expr), ir.Binary)
