@@ -5,6 +5,8 @@ operation that it could simplify, unless the kernel gives leave by `fp_fast`. So
 of square roots is fenced, and every operand is hidden: a variable is, once what it was given is fenced; so is a
 parameter, and a constant by which nothing gets simpler. The right side of `-` and `/`, which may turn out to be
 the same value as the left, gets a fence of another kind; for `/` also a constant, whose reciprocal is not exact.
+The sides of choices and comparisons are hidden too, and floats made of bits: where one is found to be infinite or
+NaN, such a compiler takes it that the place is never reached, and drops what is around it.
 A product that a kernel lets be fused into the sum around it needs no fence of its own.
 
 Integers widened to i64 are hidden too, on the same targets: Mesa's compiler (seen in 22.3) recognises them, and
@@ -64,6 +66,12 @@ class _Hiding(Rewriter):
             return _fenced(replace(expr, a=self.left(expr), b=self.right(expr)))
         if isinstance(expr, ir.Math) and expr.fn == "sqrt":
             return _fenced(expr)
+        if isinstance(expr, ir.Bitcast) and expr.type.is_float:
+            return _fenced(expr)
+        if isinstance(expr, ir.Select) and expr.type.is_float:
+            return replace(expr, a=_side(expr.a), b=_side(expr.b))
+        if isinstance(expr, ir.Compare) and expr.a.type.is_float:
+            return replace(expr, a=_side(expr.a), b=_side(expr.b))
         return _once(expr)
 
     def left(self, expr: ir.Binary) -> ir.Expr:
@@ -111,6 +119,12 @@ def _firmly(expr: ir.Expr) -> ir.Expr:
 def _hidden(expr: ir.Expr) -> ir.Expr:
     """The operand, fenced if a compiler might know something of its value."""
     return expr if _is_opaque(expr) else _fenced(expr)
+
+
+def _side(expr: ir.Expr) -> ir.Expr:
+    """A side of a choice or comparison, fenced if a compiler might find that it is infinite or NaN."""
+    inner = expr.a if isinstance(expr, ir.Unary) else expr
+    return expr if isinstance(inner, (ir.Const, ir.Select)) else _hidden(expr)
 
 
 def _is_opaque(expr: ir.Expr) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from bare import TARGET
 from lanes import scalar_function
 
-from ruda_core.dtypes import f32, i32, i64
+from ruda_core.dtypes import f32, f64, i32, i64, u32
 from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.text import show
@@ -59,6 +59,16 @@ def test_what_a_compiler_may_know_is_hidden() -> None:
     assert hidden(lambda x, y: b.binary("*", x, known)).count("fence(") == 2
     assert hidden(lambda x, y: b.binary("*", x, b.const(f32, 2.0))).count("fence(") == 1
     assert hidden(lambda x, y: b.binary("*", x, b.const(f32, 0.0))).count("fence(") == 2
+
+
+def test_floats_that_may_be_known_to_be_infinite_are_hidden() -> None:
+    bits = b.bitcast(f32, b.const(u32, 0x7F800000))
+    assert "fence" in hidden(lambda x, y: b.math("abs", bits))
+    chosen = hidden(
+        lambda x, y: b.select(b.compare("<", x, y), b.cast(f32, b.const(f64, 1e300), raw=True), x)
+    )
+    assert chosen.count("fence(") == 1
+    assert hidden(lambda x, y: b.select(b.compare("<", x, b.const(f32, 0.0)), y, x)).count("fence(") == 0
 
 
 def test_divisors_are_hidden_for_their_reciprocals() -> None:
