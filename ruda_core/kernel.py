@@ -130,12 +130,7 @@ class Kernel:
         self, client: ComputeClient, dim: Any, /, *args: Any, mode: Mode = "checked", **kwargs: Any
     ) -> PreparedLaunch:
         """A launch with the types of `args`, checked once here; call it with `(count, *args)`."""
-        try:
-            parts, values = self._split(args, kwargs)
-            launcher = self._find(mode, client, dim, parts)
-        except (LaunchArgumentError, TypeError):
-            self._refuse_source()
-            raise
+        launcher, values = self._given(mode, client, dim, args, kwargs)
         return prepare_launch(launcher, client, values)
 
     def _launch(
@@ -147,24 +142,29 @@ class Kernel:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        try:
-            parts, values = self._split(args, kwargs)
-            launcher = self._find(mode, client, dim, parts)
-        except (LaunchArgumentError, TypeError):
-            self._refuse_source()
-            raise
+        launcher, values = self._given(mode, client, dim, args, kwargs)
         try:
             launcher(client, count, *values)
         except TypeError as error:
             self._explain(error, args, kwargs)
             raise
 
-    def _refuse_source(self) -> None:
-        """Raise what is wrong with the kernel's own text: that is said before anything about a launch of it."""
+    def _given(
+        self, mode: Mode, client: ComputeClient, dim: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Launcher, tuple[Any, ...]]:
+        """The launcher for these arguments, and the run-time ones among them.
+
+        What is wrong with the kernel's own text is said before anything about a launch of it.
+        """
         try:
-            self._signature()
-        except CompileError as error:
-            raise error from None
+            parts, values = self._split(args, kwargs)
+            return self._find(mode, client, dim, parts), values
+        except (LaunchArgumentError, TypeError):
+            try:
+                self._signature()
+            except CompileError as error:
+                raise error from None
+            raise
 
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
