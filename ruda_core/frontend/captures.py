@@ -8,7 +8,7 @@ import itertools
 import struct
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -289,17 +289,42 @@ CONSTANT_MODULES = frozenset({"ruda_core", "math", "numpy", "ml_dtypes", "builti
 
 
 def called_on_host(function: Callable[..., Any], found: dict[Capture, None], depth: int = 8) -> None:
-    """Record what a plain function reads, so that changing it is noticed."""
+    """Record what a plain function reads, so that changing it is noticed: globals and what its closure holds,
+    attributes of modules and classes among them, also from functions inside it, and what the plain functions
+    among them read. Attributes that are made anew each time, and the insides of other objects, are left out."""
     fn = getattr(function, "__func__", function)
     if not isinstance(fn, PlainFunction) or depth == 0:
         return
-    for name in fn.__code__.co_names:
-        value = fn.__globals__.get(name, MISSING)
-        if value is MISSING or isinstance(value, (types.ModuleType, type)):
-            continue
-        capture = Capture(fn.__globals__, name)
-        if capture in found:
-            continue
+    names = {name for code in _with_nested(fn.__code__) for name in code.co_names}
+    holders: list[tuple[Any, str]] = [
+        (fn.__globals__, name) for name in sorted(names & fn.__globals__.keys())
+    ]
+    holders += [
+        (cell, name) for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
+    ]
+    for holder, name in holders:
+        _read_on_host(Capture(holder, name), names, found, depth)
+
+
+def _read_on_host(capture: Capture, names: set[str], found: dict[Capture, None], depth: int) -> None:
+    """Record one name of a plain function's, whose code mentions `names`."""
+    if capture in found or depth == 0:
+        return
+    value = capture.value()
+    if isinstance(value, (types.ModuleType, type)):
+        if getattr(value, "__module__", value.__name__).partition(".")[0] in CONSTANT_MODULES:
+            return
+        for name in sorted(names & vars(value).keys()):
+            if not name.startswith("__"):
+                _read_on_host(capture.at((name,)), names, found, depth - 1)
+    elif value is capture.value():  # a bound method is another one at each look
         found[capture] = None
-        if isinstance(value, PlainFunction):
-            called_on_host(value, found, depth - 1)
+    if callable(value):
+        called_on_host(value, found, depth - 1)
+
+
+def _with_nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _with_nested(const)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,14 @@ OTHER: Any = 1
 
 class Settings:
     TILE = 4
+
+    @classmethod
+    def name_length(cls) -> int:
+        return len(cls.__name__)
+
+
+space = types.ModuleType("space")
+vars(space)["WIDTH"] = 3
 
 
 class Color(enum.Enum):
@@ -120,6 +129,72 @@ def test_what_a_plain_function_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     key = capture_key(captures)
     monkeypatch.setitem(globals(), "OTHER", 5)
     assert capture_key(captures) != key
+
+
+def _from_class() -> int:
+    return Settings.TILE
+
+
+def _from_module() -> int:
+    return space.WIDTH
+
+
+def _from_inside() -> int:
+    def inner() -> int:
+        return sum([OTHER for _ in range(2)])
+
+    return inner()
+
+
+def _from_made_anew() -> int:
+    return Settings.name_length()
+
+
+def through_class_on_host(x: Array[f32]):
+    x[0] = _from_class()
+
+
+def through_module_on_host(x: Array[f32]):
+    x[0] = _from_module()
+
+
+def through_inner_function(x: Array[f32]):
+    x[0] = _from_inside()
+
+
+def through_made_anew(x: Array[f32]):
+    x[0] = _from_made_anew()
+
+
+def _over(other: Any) -> Any:
+    def through_closure_on_host(x: Array[f32]):
+        x[0] = other()
+
+    return through_closure_on_host
+
+
+READERS: dict[Any, tuple[Any, str]] = {
+    through_class_on_host: (Settings, "TILE"),
+    through_module_on_host: (space, "WIDTH"),
+    through_inner_function: (sys.modules[__name__], "OTHER"),
+    _over(lambda: _from_module()): (space, "WIDTH"),
+}
+
+
+@pytest.mark.parametrize("fn", READERS, ids=lambda fn: str(fn.__name__))
+def test_plain_functions_read_through_attributes_and_functions_inside(
+    fn: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captures = lowered(fn).captures
+    key = capture_key(captures)
+    assert capture_key(captures) == key
+    monkeypatch.setattr(*READERS[fn], 9)
+    assert capture_key(captures) != key
+
+
+def test_a_method_that_is_made_anew_at_each_look_is_no_change() -> None:
+    captures = lowered(through_made_anew).captures
+    assert capture_key(captures) == capture_key(captures)
 
 
 def test_a_name_that_vanishes(monkeypatch: pytest.MonkeyPatch) -> None:
