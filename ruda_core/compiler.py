@@ -204,10 +204,15 @@ def legalised(function: ir.Function, target: Target) -> ir.Function:
 _FOR_TARGET = frozenset(step for step in LEGALISE if step.__code__.co_argcount == 2)
 
 
+_LONGEST = 80
+"""Characters of a kernel's name that its entry keeps: drivers name files after entries, and PoCL ends the process
+when a path is too long. What an entry is told apart by is its program's digest."""
+
+
 def _identifier(name: str) -> str:
-    """`name` with what some target cannot spell left out."""
+    """The beginning of `name`, with what some target cannot spell left out."""
     kept = "".join(c for c in name if c.isascii() and c.isalnum())
-    return kept or "kernel"
+    return kept[:_LONGEST] or "kernel"
 
 
 def _digest(source: KernelSource, text: str) -> str:

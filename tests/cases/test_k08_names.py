@@ -95,3 +95,13 @@ def test_messages_keep_the_names_of_the_user(client):
     launch_all = kernel.prepare(client, 1, x, 1.0, x, mode="validate")
     launch_all(1, x, 1.0, x)
     client.sync().result(timeout=60)
+
+
+@ruda.kernel(name="long_" * 120)
+def named_at_length(out: Array[i32]):
+    out[ruda.ABSOLUTE_POS] = ruda.ABSOLUTE_POS
+
+
+def test_names_longer_than_file_names(client):
+    got = launch(client, named_at_length, units=5, out=np.zeros(5, np.int32))
+    np.testing.assert_array_equal(got, np.arange(5))
