@@ -18,6 +18,7 @@ from ruda_core.artifact import (
     Slot,
     VariantFacts,
 )
+from ruda_core.compiled import server_of
 from ruda_core.dtypes import DType
 from ruda_core.errors import LaunchArgumentError, LaunchLimitError, UnsupportedFeature
 from ruda_core.ir.types import ArrayType
@@ -113,7 +114,7 @@ class SourceKernel:
     launch_unchecked = launch
 
     def _launcher(self, client: ComputeClient, dim: RudaDim) -> Launcher:
-        launchers = self._launchers.setdefault(client.server, {})
+        launchers = self._launchers.setdefault(server_of(client), {})
         launcher = launchers.get(dim)
         if launcher is None:
             launcher = launchers[dim] = build_launcher(client.server, self._plan(client, dim))

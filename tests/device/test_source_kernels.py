@@ -61,3 +61,9 @@ def test_arguments_are_checked_like_those_of_any_kernel(client):
 def test_only_what_a_block_can_hold_is_a_parameter():
     with pytest.raises(ruda.LaunchArgumentError, match="wide"):
         ruda.SourceKernel("k", {"wide": ruda.f16}, {})
+
+
+def test_what_is_no_client_is_refused():
+    for none in (None, "opencl", np.zeros(4)):
+        with pytest.raises(ruda.LaunchArgumentError, match="client first"):
+            axpy.launch(none, 1, 64, 2.0, None, None)
