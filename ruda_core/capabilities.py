@@ -58,6 +58,8 @@ class DeviceProperties:
     max_bindings: int
     """Array parameters that one kernel may have; what the runtime itself binds is already taken off."""
     max_allocation: int
+    max_workgroups: int | None = None
+    """Workgroups of a whole launch, where they are limited beyond each axis."""
     max_loop_iterations: int | None = None
     """Iterations after which the device silently stops a unit; None where there is no such limit."""
     alignment: int = 256

@@ -87,6 +87,9 @@ def is_spread(plan: LaunchPlan, count: Triple, properties: DeviceProperties) -> 
     limits = properties.max_workgroup_count
     if min(count) < 0:
         raise LaunchArgumentError(f"{plan.location}: a count is not negative, got {count}")
+    most, total = properties.max_workgroups, count[0] * count[1] * count[2]
+    if most is not None and total > most:
+        raise over(plan, "max_workgroups: a count", total, most, "launch in parts")
     excess = [axis for axis in range(3) if count[axis] > limits[axis]]
     if not excess:
         return False

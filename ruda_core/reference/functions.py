@@ -30,7 +30,7 @@ _EXACT: dict[str, Function] = {
     "trunc": np.trunc,
     "round": np.rint,
     "copysign": np.copysign,
-    "sign": np.sign,
+    "sign": lambda x: np.sign(x) + x.dtype.type(0),  # 0 for -0, which bfloat16's own keeps
     "abs": np.abs,
     "min": np.minimum,
     "max": np.maximum,

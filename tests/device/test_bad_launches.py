@@ -122,3 +122,15 @@ def test_local_memory_has_a_limit(client, zeros):
         roomy.launch(client, 1, 1, zeros, 10**8)
     assert failure.value.requested == 4 * 10**8
     assert zeros.tolist()[:2] == [1.0, 0.0]
+
+
+def test_more_workgroups_than_the_device_counts_are_refused(client):
+    most = client.properties().max_workgroups
+    if most is None:
+        pytest.skip("the device limits each axis only")
+    x = client.zeros(1, np.float32)
+    for count in (most + 1, 2**40, (2**20, 2**20, 1)):
+        with pytest.raises(ruda.LaunchLimitError, match=f"max_workgroups.*{most}") as caught:
+            plain.launch(client, count, 1, x)
+        assert caught.value.limit == most
+    plain.launch(client, 1, 1, x)

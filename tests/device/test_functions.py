@@ -270,3 +270,19 @@ def test_values_that_the_devices_compiler_knows(client):
     out = client.zeros(8, np.float32)
     of_known_values.launch(client, 1, 1, out)
     np.testing.assert_array_equal(out.numpy(), [np.nan] * 6 + [np.inf, -2])
+
+
+@ruda.kernel
+def signs(x: Array[T], out: Array[T]):
+    out[ruda.ABSOLUTE_POS] = ruda.sign(x[ruda.ABSOLUTE_POS])
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64"])
+def test_the_sign_of_either_zero_is_zero(client, dtype):
+    x = np.array([0.0, -0.0, 2, -2, np.inf, -np.inf, np.nan, -1e-3]).astype(NUMPY[dtype])
+    with refused_without(client, dtype):
+        out = client.zeros(8, NUMPY[dtype])
+        signs.launch(client, 1, 8, client.tensor(x), out)
+    got = out.numpy().astype(np.float64)
+    np.testing.assert_array_equal(got, [0, 0, 1, -1, 1, -1, np.nan, -1])
+    assert not np.signbit(got[:2]).any()

@@ -119,6 +119,11 @@ def cast_to(name: str) -> Oracle:
 # Algebra ------------------------------------------------------------------------------------------
 
 
+def sign(x: Values) -> Values:
+    """NumPy's: 0 for -0, in every dtype."""
+    return np.asarray(np.sign(x) + x.dtype.type(0))
+
+
 def copysign(x: Values, y: Values) -> tuple[Values, ...]:
     """By a NaN either sign is right: a device may lose it as it converts the NaN."""
     given = np.copysign(x, y)

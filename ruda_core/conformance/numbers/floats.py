@@ -36,7 +36,7 @@ _SINGLE = (
     Operation("copy", kernels.copied, np.copy),
     Operation("-x", kernels.negate, np.negative),
     Operation("abs", ruda.abs, np.abs),
-    Operation("sign", ruda.sign, np.sign, zero_signs=False),
+    Operation("sign", ruda.sign, expected.sign),
     Operation("floor", ruda.floor, np.floor),
     Operation("ceil", ruda.ceil, np.ceil),
     Operation("trunc", ruda.trunc, np.trunc),

@@ -41,8 +41,11 @@ def copysign(x: Value, y: Value) -> Value:
 
 
 def sign(x: Value) -> Value:
-    """-1, 0 or 1; NaN stays NaN."""
-    ordered = (x > 0).where(1, (x < 0).where(x.like(-1), x))
+    """-1, 0 or 1, and 0 for -0; NaN stays NaN."""
+    word = unsigned(x.dtype)
+    bias = 127 if x.dtype is f32 else 1023
+    one = x.bits(word) & (1 << word.bits - 1) | bias << fraction_bits(x.dtype)
+    ordered = magnitude_bits(x).ne(0).where(one, 0).bits(x.dtype)
     return is_nan(x).where(x, ordered)
 
 

@@ -208,6 +208,7 @@ def _properties(native: cl.Device) -> DeviceProperties:
         max_units_per_workgroup=native.max_work_group_size,
         max_workgroup_dim=(sizes[0], sizes[1], sizes[2]),
         max_workgroup_count=(2**31 - 1, 2**31 - 1, 2**31 - 1),
+        max_workgroups=2**31 - 1,  # PoCL counts them in an int, and ends the process where that overflows
         max_shared_memory=native.local_mem_size,
         max_bindings=max(8, (native.max_parameter_size - 512) // 8),
         max_allocation=native.max_mem_alloc_size,
