@@ -157,6 +157,7 @@ class Kernel:
         What is wrong with the kernel's own text is said before anything about a launch of it.
         """
         try:
+            server_of(client)
             parts, values = self._split(args, kwargs)
             return self._find(mode, client, dim, parts), values
         except (LaunchArgumentError, TypeError):

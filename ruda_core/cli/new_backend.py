@@ -20,6 +20,8 @@ FILES = {
     "tests/test_backend.py": "test_backend.py.txt",
 }
 """Each file of the new distribution, and the template of it."""
+TAKEN = ("reference", "cpu", "opencl", "wgpu", "cuda", "core")
+"""Names after ruda- that are distributions already."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +43,8 @@ def write(name: str, directory: Path) -> Path:
         raise ConfigError(
             f"{name!r} cannot name a backend: lower-case letters and digits, perhaps with - between"
         )
+    if name in TAKEN:
+        raise ConfigError(f"{name!r} is a backend of ruda's own; choose another name")
     folder = directory / f"ruda-{name}"
     if folder.exists():
         raise ConfigError(f"{folder} is there already; choose another name or --directory")

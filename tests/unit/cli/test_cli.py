@@ -155,7 +155,7 @@ def test_a_new_backend_has_every_file_and_no_mark_left(tmp_path: Path) -> None:
         new_backend.write("acme-one", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["Acme", "a b", "", "-a", "a/b", "1a"])
+@pytest.mark.parametrize("name", ["Acme", "a b", "", "-a", "a/b", "1a", "cpu", "reference"])
 def test_a_name_that_cannot_be_one_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         new_backend.write(name, tmp_path)

@@ -83,3 +83,9 @@ def test_a_wide_dtype_that_nobody_asked_for() -> None:
     compiler = Compiler(None, Target(storage=names, arithmetic=names), backend="narrow")
     with pytest.raises(ruda.UnsupportedFeature, match=r"dtype=ruda\.f32"):
         generic.compile_with(compiler, 1, (Array[f64],), "checked")
+
+
+@pytest.mark.parametrize("client", [None, 1, "reference"])
+def test_a_forgotten_client_is_what_is_said(client: Any) -> None:
+    with pytest.raises(ruda.LaunchArgumentError, match="takes a client first"):
+        generic.launch(client, 4, 1)
