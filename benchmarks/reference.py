@@ -8,12 +8,15 @@ does nothing. The yardstick shows how fast this machine's Python is just now.
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import kernels
 import numpy as np
 from launch import scale, yardstick
 from timing import Row, limit_row, median_each, ratio_row, show
 
 import ruda_core as ruda
+from ruda_core.artifact import KernelSource
 from ruda_core.reference.program import Program
 
 ELEMENTS = 1 << 24
@@ -39,16 +42,13 @@ def launch_rows(client: ruda.ComputeClient) -> list[Row]:
     """A launch of 2 arrays and 2 scalars."""
     prepare = Program.__init__
 
-    def without_work(program: Program, source: object) -> None:
-        prepare(program, source)  # type: ignore[arg-type]  # whatever the server loads
+    def without_work(program: Program, source: KernelSource) -> None:
+        prepare(program, source)
         program.kernel = lambda *values: None
 
-    Program.__init__ = without_work  # type: ignore[method-assign]  # only for what this measures
-    try:
+    with patch.object(Program, "__init__", without_work):  # the program of `scale`, which this measures
         x, y = client.zeros(1024, np.float32), client.zeros(1024, np.float32)
         scale.launch(client, 16, 64, 2.0, 1024, x, y)
-    finally:
-        Program.__init__ = prepare  # type: ignore[method-assign]
     fixed, ours = median_each(
         [yardstick, lambda: scale.launch(client, 16, 64, 2.0, 1024, x, y)], repeat=201, number=500
     )

@@ -156,7 +156,7 @@ class _TensorOfRank:
     def __class_getitem__(cls, item: Any) -> SampleTensor:
         if not (isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], int) and item[1] > 0):
             raise ConfigError("a Tensor is shown for one rank: write Tensor[f32, 2]")
-        return SampleTensor(Array[item[0]].element, (2,) * item[1])  # type: ignore[attr-defined]
+        return SampleTensor(Array[item[0]].element, (2,) * item[1])  # type: ignore[attr-defined]  # a subscript makes it
 
 
 _NAMES = {

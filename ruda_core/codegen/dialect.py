@@ -8,9 +8,7 @@ from typing import ClassVar
 from ruda_core.artifact import ParameterLayout
 from ruda_core.capabilities import Target
 from ruda_core.codegen.clike import CLikeRenderer
-from ruda_core.errors import UnsupportedFeature
 from ruda_core.ir import nodes as ir
-from ruda_core.ir.span import error_at
 
 
 class Dialect(ABC):
@@ -41,15 +39,4 @@ class CLikeDialect(Dialect):
     renderer: ClassVar[type[CLikeRenderer]]
 
     def render(self, function: ir.Function, layout: ParameterLayout, entry: str) -> str:
-        """The text. Raises UnsupportedFeature for what the renderer has no method for yet."""
-        try:
-            return self.renderer(function, layout, entry).render()
-        except NotImplementedError as error:
-            trace = error.__traceback__
-            while trace is not None and trace.tb_next is not None:
-                trace = trace.tb_next
-            hook = trace.tb_frame.f_code.co_name if trace is not None else "a hook"
-            message = (
-                f"{function.name}: {self.renderer.__name__} cannot write this yet: give it a method {hook}"
-            )
-            raise error_at(UnsupportedFeature, message, function.span) from error
+        return self.renderer(function, layout, entry).render()

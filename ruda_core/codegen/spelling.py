@@ -12,8 +12,10 @@ from ruda_core.artifact import ParameterLayout, SlotKind
 from ruda_core.codegen.scopes import atomic_arrays, declarations, scalar_arrays
 from ruda_core.codegen.writer import Names, Writer, identifier
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType, u32
+from ruda_core.errors import UnsupportedFeature
 from ruda_core.ir import build
 from ruda_core.ir import nodes as ir
+from ruda_core.ir.span import error_at
 from ruda_core.ir.verify import InvalidIR
 
 OPERATORS: Mapping[str, str] = {"quo": "/", "rem": "%", "shl": "<<", "shr": ">>", "and": "&&", "or": "||"}
@@ -63,43 +65,50 @@ class CLikeSpelling:
         self.module()
         return self.w.text()
 
+    def unwritten(self, hook: str) -> NoReturn:
+        """Raise UnsupportedFeature for a hook that a subclass has not written, and needs for this function."""
+        message = (
+            f"{self.function.name}: {type(self).__name__} cannot write this yet: give it a method {hook}"
+        )
+        raise error_at(UnsupportedFeature, message, self.function.span)
+
     # Hooks: what differs from language to language ------------------------------------------------
 
     def module(self) -> None:
         """Hook: write everything around the body, and the body by `self.body(self.function.body)`."""
-        raise NotImplementedError
+        self.unwritten("module")
 
     def vector_type(self, scalar: DType, lanes: int) -> str:
         """Hook: the name of a vector type."""
-        raise NotImplementedError
+        self.unwritten("vector_type")
 
     def constant(self, dtype: DType, value: int | float | bool) -> str:
         """Hook: a literal."""
-        raise NotImplementedError
+        self.unwritten("constant")
 
     def declare(self, name: str, value_type: ValueType, value: str | None, *, mutable: bool) -> str:
         """Hook: a declaration without its semicolon; `value` None leaves a variable undefined."""
-        raise NotImplementedError
+        self.unwritten("declare")
 
     def convert(self, to: ValueType, of: ValueType, text: str) -> str:
         """Hook: conversion by value."""
-        raise NotImplementedError
+        self.unwritten("convert")
 
     def bitcast(self, to: ValueType, of: ValueType, text: str) -> str:
         """Hook: the same bits as another type."""
-        raise NotImplementedError
+        self.unwritten("bitcast")
 
     def select(self, cond: str, a: str, b: str, value_type: ValueType, lanes: int) -> str:
         """Hook: `a` where `cond` (bool, or a bool vector of `lanes`), else `b`."""
-        raise NotImplementedError
+        self.unwritten("select")
 
     def vector(self, value_type: VecType, parts: list[str]) -> str:
         """Hook: a vector of its components, or of one part for all."""
-        raise NotImplementedError
+        self.unwritten("vector")
 
     def component(self, vector: VecType, text: str, index: int) -> str:
         """Hook: one component."""
-        raise NotImplementedError
+        self.unwritten("component")
 
     def fence(self, value_type: ValueType, text: str, *, firm: bool = False) -> str:
         """Hook: hide a value from the compiler's algebra. Only for targets that reassociate."""
@@ -111,23 +120,23 @@ class CLikeSpelling:
 
     def for_head(self, name: str, dtype: DType, start: str, cond: str, step: int) -> str:
         """Hook: the head of a counting loop; `step` is 1 or -1."""
-        raise NotImplementedError
+        self.unwritten("for_head")
 
     def load(self, array: ir.Array, index: str, value_type: ValueType) -> str:
         """Hook: the element as a value of `value_type`."""
-        raise NotImplementedError
+        self.unwritten("load")
 
     def store(self, array: ir.Array, index: str, value: str, value_type: ValueType) -> str:
         """Hook: the statement, with its semicolon, that stores a value of `value_type`."""
-        raise NotImplementedError
+        self.unwritten("store")
 
     def atomic_call(self, op: str, array: ir.Array, index: str, args: list[str]) -> str:
         """Hook: an expression for the old value (for "store" any expression). May write lines before it."""
-        raise NotImplementedError
+        self.unwritten("atomic_call")
 
     def masked_store(self, array: ir.Array, index: str, shift: str, mask: int, value: str) -> None:
         """Hook: write the loop that replaces some bits of a u32 word."""
-        raise NotImplementedError
+        self.unwritten("masked_store")
 
     def barrier(self, scope: str) -> str:
         """Hook: the statement that waits; by default from the table."""

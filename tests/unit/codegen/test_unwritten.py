@@ -39,8 +39,5 @@ def counted(x: Array[i32]):
 
 def test_the_method_that_is_missing_is_named() -> None:
     compiler = Compiler(BareDialect(), BareDialect.baseline, backend="bare")
-    with pytest.raises(
-        ruda.UnsupportedFeature, match=r"counted: Bare cannot write this yet.*method \w+"
-    ) as caught:
+    with pytest.raises(ruda.UnsupportedFeature, match="counted: Bare cannot write this yet.*method constant"):
         counted.compile_with(compiler, 1, (), "checked")
-    assert isinstance(caught.value.__cause__, NotImplementedError)
