@@ -22,6 +22,7 @@ from ruda_core.ir import nodes as ir
 
 _LITERAL = re.compile(r"\d+u?L*")
 _WRAPPING = frozenset({"+", "-", "*", "shl"})
+_NEGATING = frozenset({"+", "-", "*"})
 
 _BF16 = """\
 {qualifier}ushort ruda_bf16(float x) {{
@@ -172,6 +173,10 @@ class CRenderer(CLikeRenderer):
         word = self.types["u64" if wide else "u32"]
         right = b if op == "shl" else self._unsigned(word, b)
         inner = f"({self._unsigned(word, a)} {symbol} {right})"
+        if value_type is i16 and op in _NEGATING:
+            # NVIDIA's assembler (CUDA 13) does not wrap a negated -32768 of 16 bits, and its compiler makes
+            # negations of sums and products: these stay in 32.
+            inner = f"((int)({inner} << 16) >> 16)"
         text = f"(({name}){inner})"
         if value_type.bits >= 32:
             self.words[text] = inner
@@ -186,9 +191,6 @@ class CRenderer(CLikeRenderer):
     def negation(self, value_type: ValueType, a: str) -> str:
         if value_type.is_float:
             return f"(-{a})"
-        if value_type is i16:
-            # NVIDIA's assembler (CUDA 13) does not wrap the negated -32768 of 16 bits: this stays in 32.
-            return f"(({self.type_name(i16)})((int)((0u - (uint){a}) << 16) >> 16))"
         return self.operation("-", value_type, self.constant(value_type.scalar, 0), a)
 
     def complement(self, value_type: ValueType, a: str) -> str:

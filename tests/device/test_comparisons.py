@@ -45,14 +45,18 @@ def test_widened_values_against_constants(client, kernel):
 def negated(x: Array[i16], y: Array[i16], out: Array[i32]):
     i = ruda.ABSOLUTE_POS
     v = -x[i]
+    w = x[i] * (-(x[i] ** 0))
+    z = ~x[i] + 1
     out[i] = i32(v >> y[i]) + (100000 if v <= y[i] else 0) + i32(ruda.sign(0 - x[i]))
+    out[i + 8] = i32(ruda.clamp(w, y[i], w)) + (100000 if z <= y[i] else 0)
 
 
 def test_the_least_number_is_its_own_negative(client):
     x = np.array([-32768, -32767, -1, 0, 1, 32767, -32768, -32768], np.int16)
     y = np.array([15, 15, 15, 1, 2, 3, 0, 20], np.int16)
-    out = client.zeros(8, np.int32)
+    out = client.zeros(16, np.int32)
     negated.launch(client, 1, 8, client.tensor(x), client.tensor(y), out)
     v = -x
     right = (v >> np.minimum(y, 15)).astype(np.int32) + 100000 * (v <= y) + np.sign(v)
-    np.testing.assert_array_equal(out.numpy(), right)
+    clamped = np.minimum(np.maximum(v, y), v).astype(np.int32) + 100000 * (v <= y)
+    np.testing.assert_array_equal(out.numpy(), np.concatenate([right, clamped]))

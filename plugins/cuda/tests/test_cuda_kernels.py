@@ -111,7 +111,9 @@ def loaded(text, path):
 def negated(x: Array[i16], y: Array[i16], out: Array[i32]):
     i = ruda.ABSOLUTE_POS
     v = -x[i]
-    out[i] = i32(v >> y[i]) + (1 if v <= y[i] else 0) + i32(0 - x[i])
+    w = x[i] * -1
+    z = ~x[i] + 1
+    out[i] = i32(v >> y[i]) + (1 if v <= y[i] else 0) + i32(0 - x[i]) + i32(w >> y[i]) + i32(z >> y[i])
 
 
 def test_halfwords_are_negated_in_32_bits(nvrtc, strict, compiler):

@@ -290,7 +290,10 @@ class WGSLRenderer(CLikeRenderer):
         return f"{text}.{'xyzw'[index]}"
 
     def fence(self, value_type: ValueType, text: str, *, firm: bool = False) -> str:
-        """Through bits that change by a zero which only the host knows; twice that zero for a firm one."""
+        """Through bits to which a zero is added that only the host knows; twice that zero for a firm one.
+
+        Added, since two fences by exclusive or would undo each other and show what is behind them.
+        """
         word = u64 if value_type.bits == 64 else u32
         slot = next((s for s in self.layout.slots if s.kind == "zero"), None)
         if slot is None:
@@ -302,7 +305,7 @@ class WGSLRenderer(CLikeRenderer):
         if isinstance(value_type, VecType):
             bits = vec(word, value_type.lanes)
             zero = self.vector(bits, [zero])
-        return self.bitcast(value_type, bits, f"({self.bitcast(bits, value_type, text)} ^ {zero})")
+        return self.bitcast(value_type, bits, f"({self.bitcast(bits, value_type, text)} + {zero})")
 
     def negation(self, value_type: ValueType, a: str) -> str:
         return (
