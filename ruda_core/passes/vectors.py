@@ -22,6 +22,7 @@ from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter, map_operands
 from ruda_core.ir.span import error_at
+from ruda_core.passes.fold import fold
 
 
 def vectors(function: ir.Function, target: Target) -> ir.Function:
@@ -42,7 +43,9 @@ class _Vectors(Rewriter):
     def run(self, function: ir.Function) -> ir.Function:
         self.arrays = {a: _as_scalars(a) for a in function.arrays if a.dtype.lanes == 3}
         new = super().run(function)
-        return replace(new, arrays=tuple(self.arrays.get(a, a) for a in new.arrays))
+        new = replace(new, arrays=tuple(self.arrays.get(a, a) for a in new.arrays))
+        # Components may be constants where their vectors were not; the next passes write out what is infinite.
+        return fold(new) if self.parts else new
 
     def visit(self, stmt: ir.Stmt) -> None:
         self.once = {}

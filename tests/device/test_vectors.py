@@ -155,3 +155,20 @@ def test_only_whole_aligned_vectors_are_taken(client):
         t.vectorized(4)
     with pytest.raises(ruda.RudaError):
         client.tensor(np.zeros((4, 4), np.float32)).T.vectorized(4)
+
+
+@ruda.kernel(fp_contract=False)
+def constants(out: Array[f32], whole: Array[i32]):
+    i = ruda.ABSOLUTE_POS
+    v = Vec[f32, 3](0.0, 1.0, 3.0e30)
+    squares = v * v
+    sums = Vec[i32, 2](2147483647, 5) + Vec[i32, 2](1, 1)
+    out[2] = squares.z
+    whole[i] = sums.x
+
+
+def test_constant_components_overflow_as_values_do(client):
+    out, whole = client.zeros(3, np.float32), client.zeros(3, np.int32)
+    constants.launch(client, 1, 1, out, whole)
+    np.testing.assert_array_equal(out.numpy(), np.array([0, 0, np.inf], np.float32))
+    np.testing.assert_array_equal(whole.numpy(), np.array([-(2**31), 0, 0], np.int32))

@@ -75,7 +75,7 @@ def test_arguments_are_packed_as_the_driver_takes_them(binding):
 
     arguments = Arguments(2, 16)
     arguments.pack(arguments.buffer, 0, 0x1122334455667788, 1 << 40)
-    arguments.block[:] = bytes(range(16))
+    arguments.block.raw = bytes(range(16))
     key, pointer, size_key, size, end = (ctypes.c_void_p * 5).from_address(arguments.extra)
     assert (key, size_key, end) == (1, 2, None)
     nbytes = ctypes.c_size_t.from_address(size).value

@@ -10,7 +10,7 @@ from typing import Any
 from cupy_backends.cuda.api import driver
 
 from ruda_core.driver import LaunchFunction
-from ruda_cuda.current import current, enter
+from ruda_cuda.current import enter
 from ruda_cuda.failures import STALE, translated, wrapped
 
 _POINTER, _SIZE, _END = 1, 2, 0
@@ -30,7 +30,8 @@ class Arguments:
         """`pack(buffer, 0, *pointers)`"""
         size = layout.size + block
         self.buffer = ctypes.create_string_buffer(max(16, size))
-        self.block = memoryview(self.buffer).cast("B")[layout.size : size]
+        self.block = (ctypes.c_char * block).from_buffer(self.buffer, layout.size)
+        """Setting its `raw` is the cheapest way to copy bytes there."""
         self._size = ctypes.c_size_t(size)
         self._extra = (ctypes.c_void_p * 5)(
             _POINTER, ctypes.addressof(self.buffer), _SIZE, ctypes.addressof(self._size), _END
@@ -43,7 +44,8 @@ def launch_maker(pointers: int) -> Callable[..., LaunchFunction]:
     """A maker of launch functions for this many pointers, written out: a loop would cost more.
 
     The driver copies the arguments before it returns; the queue's lock guards them until then. Pointers that are
-    those of the launch before are there already.
+    those of the launch before are there already. Which device is current in this thread is not looked at before,
+    since the driver tells when it is another one or none.
     """
     made = _made.get(pointers)
     if made is not None:
@@ -65,11 +67,8 @@ def make(function, queue, dim, site, index, arguments):
     pack, buffer, block, extra = arguments.pack, arguments.buffer, arguments.block, arguments.extra
     dx, dy, dz = dim
     {"".join(f"last_{n} = " for n in listed)}_ = None
-    whole = slice(None)
     def launch(stream, x, y, z, {names}words):{pointing}
-        block[whole] = words
-        if current.index != index:
-            enter(index)
+        block.raw = words
         try:
             {call}
         except DriverError as error:
@@ -86,7 +85,6 @@ def make(function, queue, dim, site, index, arguments):
         "launch_kernel": driver.launchKernel,
         "DriverError": driver.CUDADriverError,
         "STALE": STALE,
-        "current": current,
         "enter": enter,
         "translated": translated,
         "wrapped": wrapped,
