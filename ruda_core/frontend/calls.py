@@ -252,7 +252,11 @@ def _on_host(low: Context, called: Any, args: list[Value], node: ast.Call) -> Va
     name = getattr(called, "__name__", repr(called))
     builtin = getattr(called, "__module__", None) == "builtins" or isinstance(called, type(len))
     if called is print:
-        raise low.error("print is not in the kernel language", node, KernelSyntaxError)
+        raise low.error(
+            "print is not in the kernel language: write the value into an array and print that on the host",
+            node,
+            KernelSyntaxError,
+        )
     if builtin and called not in COMPILE_TIME_BUILTINS:
         low.refuse(f"{name} is not in the kernel language: {at_run_time(called)}", node)
     for arg, side in zip(args, (*node.args, *(k.value for k in node.keywords)), strict=True):

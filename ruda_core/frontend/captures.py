@@ -278,6 +278,10 @@ class Resolver:
         capture = Capture(holder, name)
         return capture.value(), capture
 
+    def names(self) -> list[str]:
+        """What it finds, Python's own left out."""
+        return [*self._cells, *self._globals]
+
     def record(self, capture: Capture | None) -> None:
         """Make the specialisation depend on a capture."""
         if capture is not None:

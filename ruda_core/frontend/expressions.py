@@ -8,6 +8,7 @@ from functools import partial
 from typing import Literal
 
 from ruda_core.dtypes import Vec, VecType, bool_, vec
+from ruda_core.frontend import hints
 from ruda_core.frontend import locals as names
 from ruda_core.frontend.context import Context, Visitor, choose
 from ruda_core.frontend.memory import element
@@ -92,7 +93,8 @@ def attribute(low: Context, node: ast.Attribute) -> Value:
             return component(low, base, node.attr, node)
         case Static(value=value) if not is_number(value) or hasattr(value, "name"):
             return names.attribute_of(low, base, node.attr, node)
-    low.refuse(f"{show(base)} has no attribute {node.attr!r}", node)
+    axis = hints.axis_of(ast.unparse(node.value), node.attr)
+    low.refuse(f"{show(base)} has no attribute {node.attr!r}{axis}", node)
 
 
 def _array_attribute(low: Context, base: ArrayValue, node: ast.Attribute) -> Value:

@@ -6,6 +6,7 @@ import ast
 import types
 from typing import Any, TypeVar
 
+from ruda_core.frontend import hints
 from ruda_core.frontend.captures import CONSTANT_MODULES, MISSING, Capture, plain, refusal
 from ruda_core.frontend.context import Context
 from ruda_core.frontend.infer import Conflict
@@ -173,8 +174,10 @@ def captured(low: Context, node: ast.Name) -> Value:
     """A name of the module, the closure or Python itself."""
     value, capture = low.scope.resolver.find(node.id)
     if value is MISSING:
-        kind = "has no value yet" if capture is not None else "is not defined"
-        low.refuse(f"the name {node.id!r} {kind}", node)
+        if capture is not None:
+            low.refuse(f"the name {node.id!r} has no value yet", node)
+        written = hints.of_name(node.id, low.scope.ever, low.scope.resolver.names())
+        low.refuse(f"the name {node.id!r} is not defined{written}", node)
     return wrap(low, value, node.id, capture, (), node)
 
 
@@ -233,7 +236,7 @@ def attribute_of(low: Context, base: Namespace | Static, attribute: str, node: a
     found = getattr(holder, attribute, MISSING)
     what = getattr(holder, "__name__", None) or repr(holder)
     if found is MISSING:
-        low.refuse(f"{what} has no attribute {attribute!r}", node)
+        low.refuse(f"{what} has no attribute {attribute!r}{hints.of_attribute(holder, attribute)}", node)
     if isinstance(base, Namespace):
         return wrap(low, found, f"{what}.{attribute}", base.root, (*base.path, attribute), node)
     reason = refusal(found)
