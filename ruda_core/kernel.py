@@ -63,6 +63,7 @@ class Kernel:
         self.fn = fn
         self.name = name or fn.__name__
         self.__name__ = self.name
+        self.__module__, self.__qualname__ = fn.__module__, fn.__qualname__
         self.__doc__ = fn.__doc__
         self.__wrapped__ = fn
         self._flags = {"fp_contract": fp_contract, "fp_exact": fp_exact, "fp_fast": fp_fast}
@@ -85,6 +86,16 @@ class Kernel:
             f"{self.name}[...](...) is not how kernels are launched here: write {self.name}.launch(client, "
             f"count, dim, ...), or {self.name}.launch_over(client, units, ...)"
         )
+
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Kernel:
+        return self
+
+    def __reduce__(self) -> str:
+        """Pickled as functions are: by name."""
+        return self.__qualname__
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -24,5 +24,15 @@ class Func:
             f"{self.fn.__name__}.fn, the plain Python function, or leave out the decorator"
         )
 
+    def __copy__(self) -> Func:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Func:
+        return self
+
+    def __reduce__(self) -> str:
+        """Pickled as functions are: by name."""
+        return self.fn.__qualname__
+
     def __repr__(self) -> str:
         return f"<ruda.func {self.fn.__qualname__}>"
