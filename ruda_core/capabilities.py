@@ -130,6 +130,8 @@ class Target:
     """`a*b + c` stays as written when asked."""
     reassociates: bool = False
     """The target's compiler does algebra on floats: values must be fenced."""
+    follows_parameters: bool = False
+    """The target's compiler follows conditions back to parameters, along every path: they must be fenced."""
     f16_subnormals: bool = True
     f32_subnormals: bool = True
     index64: bool = False

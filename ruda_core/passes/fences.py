@@ -12,6 +12,9 @@ A product that a kernel lets be fused into the sum around it needs no fence of i
 Integers widened to i64 are hidden too, on the same targets: Mesa's compiler (seen in 22.3) recognises them, and
 compares them wrongly with constants.
 
+Parameters are hidden where the compiler follows conditions back to them: Mesa's software device (seen in 22.3)
+does, along every path, whose number doubles with each step that uses a value twice.
+
 Where the compiler may only contract, and the kernel forbids that but the target has no control for it,
 products are fenced.
 
@@ -32,12 +35,22 @@ _ALL = frozenset({"+", "-", "*", "/"})
 
 def fences(function: ir.Function, target: Target) -> ir.Function:
     """The function with fences where `target` needs them."""
+    if target.follows_parameters:
+        function = _Parameters().run(function)
     if target.reassociates:
         widened = _Widened().run(function)
         return widened if function.fp_fast else _Hiding(fuses=function.fp_contract).run(widened)
     if not function.fp_contract and not target.contract_control:
         return _Products().run(function)
     return function
+
+
+class _Parameters(Rewriter):
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        of_host = isinstance(expr, ir.Param) and not expr.hidden
+        if (of_host or isinstance(expr, (ir.Length, ir.Shape, ir.Stride))) and expr.type.scalar.bits >= 32:
+            return _fenced(expr)
+        return _once(expr)
 
 
 class _Products(Rewriter):

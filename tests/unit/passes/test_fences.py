@@ -93,3 +93,9 @@ def test_widened_integers_are_hidden_whatever_floats_may() -> None:
         text = hidden(lambda x: b.compare("<", b.cast(i64, x), b.const(i64, 1)), i32, **options)
         assert "fence(i64(" in text
         assert "fence" not in hidden(lambda x: b.compare("<", x, b.const(i32, 1)), i32, **options)
+
+
+def test_parameters_are_hidden_where_conditions_are_followed_back_to_them() -> None:
+    f = scalar_function(lambda x: b.binary("+", x, ir.Param(f32, None, "a")), f32)
+    assert stored(fences(f, TARGET)).count("fence(") == 0
+    assert stored(fences(f, replace(TARGET, follows_parameters=True))).count("fence(") == 1

@@ -51,7 +51,14 @@ def has_clock(device: wgpu.GPUDevice) -> bool:
     return {"timestamp-query", "timestamp-query-inside-encoders"} <= set(device.features)
 
 
-def target_of(device: wgpu.GPUDevice, floats: Callable[[], dict[str, bool]]) -> Target:
+def is_llvmpipe(adapter: wgpu.GPUAdapter) -> bool:
+    """True for Mesa's software device."""
+    return "llvmpipe" in adapter.info["device"]
+
+
+def target_of(
+    adapter: wgpu.GPUAdapter, device: wgpu.GPUDevice, floats: Callable[[], dict[str, bool]]
+) -> Target:
     """What the device does natively; `floats` tries what no feature tells."""
     features = device.features
     return target_with(
@@ -60,6 +67,7 @@ def target_of(device: wgpu.GPUDevice, floats: Callable[[], dict[str, bool]]) -> 
         f16="shader-f16" in features,
         atomics64="shader-int64-atomic-all-ops" in features,
         timestamps=has_clock(device),
+        follows_parameters=is_llvmpipe(adapter),
         **floats(),
     )
 
@@ -71,7 +79,6 @@ def properties_of(adapter: wgpu.GPUAdapter, device: wgpu.GPUDevice) -> DevicePro
     driver = f"{info['backend_type']}, {info['description']}"
     bound = min(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"])
     buffers = min(limits["max-storage-buffers-per-shader-stage"], limits["max-bindings-per-bind-group"] - 1)
-    software = "llvmpipe" in info["device"]
     timed = has_clock(device)
     return DeviceProperties(
         name=info["device"],
@@ -84,7 +91,7 @@ def properties_of(adapter: wgpu.GPUAdapter, device: wgpu.GPUDevice) -> DevicePro
         max_shared_memory=limits["max-compute-workgroup-storage-size"],
         max_bindings=buffers - _OWN_BUFFERS,
         max_allocation=bound & ~255,
-        max_loop_iterations=_LLVMPIPE_LOOP_LIMIT if software else None,
+        max_loop_iterations=_LLVMPIPE_LOOP_LIMIT if is_llvmpipe(adapter) else None,
         timing_method="device" if timed else "host",
         timestamp_period_ns=_period(device) if timed else 1.0,
     )

@@ -61,6 +61,7 @@ def target_with(
     exact_div_sqrt: bool = False,
     contract_control: bool = False,
     reassociates: bool = True,
+    follows_parameters: bool = False,
     f16_subnormals: bool = True,
     f32_subnormals: bool = True,
     timestamps: bool = False,
@@ -81,6 +82,7 @@ def target_with(
         exact_div_sqrt=exact_div_sqrt,
         contract_control=contract_control,
         reassociates=reassociates,
+        follows_parameters=follows_parameters,
         f16_subnormals=f16_subnormals,
         f32_subnormals=f32_subnormals,
         timestamps=timestamps,
@@ -292,13 +294,15 @@ class WGSLRenderer(CLikeRenderer):
     def fence(self, value_type: ValueType, text: str, *, firm: bool = False) -> str:
         """Through bits to which a zero is added that only the host knows; twice that zero for a firm one.
 
-        Added, since two fences by exclusive or would undo each other and show what is behind them.
+        Added, since two fences by exclusive or would undo each other and show what is behind them. Part of the
+        zero is the sign of a count of workgroups, which is no parameter: see `follows_parameters`.
         """
         word = u64 if value_type.bits == 64 else u32
         slot = next((s for s in self.layout.slots if s.kind == "zero"), None)
         if slot is None:
             self.refuse("a fence without the hidden zero")
-        zero = self.convert(word, BY_NAME[slot.dtype], self.slot("zero", slot.name, slot.axis))
+        given = f"({self.slot('zero', slot.name, slot.axis)} | (groups.x >> 31u))"
+        zero = self.convert(word, BY_NAME[slot.dtype], given)
         if firm:
             zero = f"({zero} << 1u)"
         bits: ValueType = word

@@ -49,7 +49,7 @@ class WgpuDriver(Driver):
         self._layouts: dict[int, tuple[Any, Any]] = {}
         self._groups: dict[tuple[Any, ...], Any] = {}
         self.properties = properties_of(adapter, self._device)
-        self.target = target_of(self._device, lambda: tried(self._device))
+        self.target = target_of(adapter, self._device, lambda: tried(self._device))
         self.traits = DriverTraits(
             queues=1,
             max_page=self.properties.max_allocation,
