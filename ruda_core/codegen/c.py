@@ -191,7 +191,8 @@ class CRenderer(CLikeRenderer):
     def negation(self, value_type: ValueType, a: str) -> str:
         if value_type.is_float:
             return f"(-{a})"
-        return self.operation("-", value_type, self.constant(value_type.scalar, 0), a)
+        # From a zero that only the host knows: NVIDIA's assembler (driver 580) loses negations within min and max.
+        return self.operation("-", value_type, self.slot("zero"), a)
 
     def complement(self, value_type: ValueType, a: str) -> str:
         return f"(({self.type_name(value_type)})(~{a}))" if value_type.bits < 32 else f"(~{a})"

@@ -6,7 +6,8 @@ of square roots is fenced, and every operand is hidden: a variable is, once what
 parameter, and a constant by which nothing gets simpler. The right side of `-` and `/`, which may turn out to be
 the same value as the left, gets a fence of another kind; for `/` also a constant, whose reciprocal is not exact.
 The sides of choices and comparisons are hidden too, and floats made of bits: where one is found to be infinite or
-NaN, such a compiler takes it that the place is never reached, and drops what is around it.
+NaN, such a compiler takes it that the place is never reached, and drops what is around it. A comparison that is
+negated is hidden, since it would be turned into its opposite, which is wrong of NaN.
 A product that a kernel lets be fused into the sum around it needs no fence of its own.
 
 Integers widened to i64 are hidden too, on the same targets: Mesa's compiler (seen in 22.3) recognises them, and
@@ -85,6 +86,8 @@ class _Hiding(Rewriter):
             return replace(expr, a=_side(expr.a), b=_side(expr.b))
         if isinstance(expr, ir.Compare) and expr.a.type.is_float:
             return replace(expr, a=_side(expr.a), b=_side(expr.b))
+        if isinstance(expr, ir.Unary) and expr.op == "not" and _of_floats(expr.a):
+            return replace(expr, a=_fenced(expr.a))
         return _once(expr)
 
     def left(self, expr: ir.Binary) -> ir.Expr:
@@ -108,6 +111,10 @@ class _Hiding(Rewriter):
             isinstance(factor, ir.Ref) and factor.symbol is other.symbol for factor in (product.a, product.b)
         )
         return None if alike else product
+
+
+def _of_floats(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Compare) and expr.a.type.is_float
 
 
 def _is_float(expr: ir.Expr, op: str) -> bool:

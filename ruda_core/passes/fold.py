@@ -186,6 +186,8 @@ def _integer(e: ir.Binary) -> ir.Expr:
         return a
     if e.op == "*" and _is(a, 1):
         return b
+    if e.op == "*" and e.type.scalar.is_signed and (_is(a, -1) or _is(b, -1)):
+        return ir.Unary(e.type, e.span, "-", b if _is(a, -1) else a)
     if e.op in ("*", "//", "div_trunc", "quo") and _is(b, 1):
         return a
     if e.op in ("*", "&") and (_is(a, 0) or _is(b, 0)):

@@ -107,7 +107,7 @@ def test_lines_are_indented():
         (build.const(f32, float("inf")), "bits_float(0x7f800000u)"),
         (number(-(2**31)), "-2147483647 - 1"),
         (number(-(2**63), i64), "-9223372036854775807L - 1"),
-        (build.unary("-", number(5)), "(int)(0u - 5u)"),
+        (build.unary("-", number(5)), "(int)((uint)p.zero_0 - 5u)"),
         (build.unary("~", number(5)), "~5"),
         (build.compare("<", number(1), number(2)), "1 < 2"),
         (build.math("sqrt", build.const(f32, 2)), "sqrt(2.0f)"),

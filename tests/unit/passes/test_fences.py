@@ -99,3 +99,11 @@ def test_parameters_are_hidden_where_conditions_are_followed_back_to_them() -> N
     f = scalar_function(lambda x: b.binary("+", x, ir.Param(f32, None, "a")), f32)
     assert stored(fences(f, TARGET)).count("fence(") == 0
     assert stored(fences(f, replace(TARGET, follows_parameters=True))).count("fence(") == 1
+
+
+def test_a_negated_comparison_is_hidden_from_what_would_turn_it_round() -> None:
+    def unordered(x, y):
+        return b.select(b.negate(b.compare("<", x, y)), x, y)
+
+    ordered = hidden(lambda x, y: b.select(b.compare("<", x, y), x, y))
+    assert hidden(unordered).count("fence(") == ordered.count("fence(") + 1

@@ -30,8 +30,7 @@ FUNCTIONS: dict[str, str] = {
     },
     "rsqrt:f32": "inverseSqrt({0})",
     "fma:f32": "fma({0}, {1}, {2})",
-    "abs:int": "abs({0})",
-    "abs:uint": "{0}",
+    "abs:uint": "{0}",  # of signed ones not: NVIDIA's compiler takes it that none is negative, which the least one is
     **{
         f"{fn}:{dtype}": f"{name}({{0}})"
         for fn, name in (
@@ -305,6 +304,8 @@ class WGSLRenderer(CLikeRenderer):
         zero = self.convert(word, BY_NAME[slot.dtype], given)
         if firm:
             zero = f"({zero} << 1u)"
+        if value_type.kind == "bool":
+            return f"((select(0u, 1u, {text}) + {zero}) != 0u)"
         bits: ValueType = word
         if isinstance(value_type, VecType):
             bits = vec(word, value_type.lanes)
