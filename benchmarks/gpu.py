@@ -82,13 +82,13 @@ def reduction(client: ruda.ComputeClient, cupy: Any) -> list[Row]:
     elements = min(ELEMENTS, client.properties().max_allocation // 4)
     x = client.tensor(np.ones(elements, np.float32))
     x4 = x.vectorized(4)
-    groups = 32 * (client.properties().multiprocessors or 64)
+    groups = 8 * (client.properties().multiprocessors or 64)
     partial, out = client.zeros(groups, np.float32), client.zeros(1, np.float32)
     partial4 = partial.vectorized(4)
 
     def launch() -> None:
         kernels.total.launch(client, groups, kernels.UNITS, x4, partial)
-        kernels.total.launch(client, 1, kernels.UNITS, partial4, out)
+        kernels.total.launch(client, 1, kernels.FEW_UNITS, partial4, out)
 
     ours = 4 * elements / 1e12 / seconds(client, launch)
     right = out.item() == elements

@@ -7,8 +7,10 @@ from ruda_core import Array, Vec, f32, i32
 
 F4 = Vec[f32, 4]
 
-UNITS = 256
-"""Units of a workgroup of `total`."""
+UNITS = 512
+"""Units of a workgroup of `total` where there is much to add."""
+FEW_UNITS = 64
+"""Units of the one workgroup that adds the partial sums."""
 BLOCK = 128
 """Rows and columns of the result that a workgroup of `matmul` makes."""
 DEPTH = 16
@@ -32,9 +34,10 @@ def saxpy4(a: f32, x: Array[F4], y: Array[F4]):
 @ruda.kernel
 def total(x: Array[F4], out: Array[f32]):
     """One partial sum for each workgroup: vector loads, then a tree in shared memory."""
-    tile = ruda.shared(f32, UNITS)
+    units = ruda.WORKGROUP_DIM
+    tile = ruda.shared(f32, units)
     unit = ruda.UNIT_POS
-    step = ruda.WORKGROUP_COUNT * UNITS
+    step = ruda.WORKGROUP_COUNT * units
     acc = F4(0.0, 0.0, 0.0, 0.0)
     more = F4(0.0, 0.0, 0.0, 0.0)
     i = ruda.ABSOLUTE_POS
@@ -46,7 +49,7 @@ def total(x: Array[F4], out: Array[f32]):
         acc += x[i]
     tile[unit] = (acc + more).sum()
     ruda.barrier()
-    half = UNITS // 2
+    half = units // 2
     while half > 0:
         if unit < half:
             tile[unit] += tile[unit + half]
