@@ -30,7 +30,14 @@ from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
 JOB_WORDS = 8
 """64-bit words of a job before its bindings."""
 _STACK = 16 << 10
-"""Bytes of the stack that values across regions may take."""
+"""Bytes of the stack that values across regions may take, and as many for shared arrays."""
+_ATTRIBUTES = (
+    "nounwind",
+    '"prefer-vector-width"="512"',
+    '"no-trapping-math"="true"',
+    '"no-builtin-memcpy"',  # calls for a group's few lines cost more than the loops that they replace
+    '"no-builtin-memset"',
+)
 _SHORT = 24
 """Statements of a loop around barriers that is worth a copy for each turn."""
 
@@ -63,7 +70,7 @@ def assemble(functions: list[str], modules: list[Module]) -> str:
         *last.w.globals,
         *functions,
         *declarations,
-        'attributes #0 = { nounwind "prefer-vector-width"="512" "no-trapping-math"="true" }',
+        f"attributes #0 = {{ {' '.join(_ATTRIBUTES)} }}",
         *(f"!{k} = {text}" for k, text in enumerate(last.w.metadata)),
     ]
     return "\n".join(parts) + "\n"
@@ -124,6 +131,7 @@ class Module(Regions):
         self.scratch = 0
         """Bytes that a thread needs."""
         self._cleared = self._stack = 0
+        self.on_stack = {}
 
     def define(self, name: str, linkage: str) -> str:
         """The function's definition."""
@@ -166,16 +174,35 @@ class Module(Regions):
         for array in f.in_space("shared", "local"):
             dtype = array.dtype.scalar
             count = prod(array.shape) * array.dtype.lanes * (f.units if array.space == "local" else 1)
-            self._reserve(array, dtype, count)
+            self.elements[array] = dtype
+            size = count * dtype.itemsize
+            if array.space == "shared" and size + sum(self.on_stack.values()) <= _STACK:
+                self.pointers[array] = self._share(dtype, count)
+                self.on_stack[array] = size
+            else:
+                self.pointers[array] = self._take(dtype, count)
         self._cleared = self.scratch
         for symbol in self.plan.kept:
             self.kept[symbol] = self._keep(symbol.type.scalar, f.units + WIDTH)
         for array in f.in_space("constant"):
             self._constant(array)
 
-    def _reserve(self, array: ir.Array, dtype: DType, count: int) -> None:
-        self.elements[array] = dtype
-        self.pointers[array] = self._take(dtype, count)
+    def _share(self, dtype: DType, count: int) -> str:
+        """A shared array on the stack, for the reason that values across regions are kept there."""
+        pointer = self.w.variable(f"[{count} x {MEMORY[dtype.name]}]")
+        with self.w.into(self.w.entry):  # what LLVM knows to be undefined could be two things at once
+            self._zero(pointer, count * dtype.itemsize)
+        return pointer
+
+    def _zero(self, pointer: str, size: int) -> None:
+        self.w.call(
+            "void",
+            "llvm.memset.p0.i64",
+            ("ptr", pointer),
+            ("i8", "0"),
+            ("i64", str(size)),
+            ("i1", "false"),
+        )
 
     def _take(self, dtype: DType, count: int) -> str:
         at = self.scratch
@@ -221,15 +248,11 @@ class Module(Regions):
         w.place("group")
         w.add(f"%wg = phi i64 [ {begin}, %chunk ], [ %wg.next, %next ]")
         self._positions()
-        if self.function.mode == "validate" and self._cleared:
-            w.call(
-                "void",
-                "llvm.memset.p0.i64",
-                ("ptr", "%scratch"),
-                ("i8", "0"),
-                ("i64", str(self._cleared)),
-                ("i1", "false"),
-            )
+        if self.function.mode == "validate":
+            for array, size in self.on_stack.items():
+                self._zero(self.pointers[array], size)
+            if self._cleared:
+                self._zero("%scratch", self._cleared)
         self._nodes(self.plan.nodes)
         w.jump("next")
         w.place("next")

@@ -17,10 +17,14 @@ INLINE = 100e-6
 """Seconds of estimated work up to which a launch runs in the caller."""
 _ALONE = 60e-6
 """Seconds of estimated work up to which one thread is enough."""
+_CHUNKS = 32
+"""Chunks of groups for each thread: so many that the last one leaves the others little to wait for."""
 _UNIT_SECONDS = 5e-9
 """Estimate for a unit of a kernel that has not run yet."""
 _AGAIN = 64
 """Launches after which a decision about helpers is tried again."""
+_EARLY = frozenset({4, 8, 16, 32})
+"""The first launches at which it is, since the one time that it rests on then may have been disturbed."""
 
 
 class Program:
@@ -68,7 +72,7 @@ class Program:
         if self._together is None:
             return helpers
         best = 0 if self._alone <= self._together else helpers
-        if self._launches % _AGAIN == 0:
+        if self._launches % _AGAIN == 0 or self._launches in _EARLY:
             return helpers - best
         return best
 
@@ -137,7 +141,7 @@ class Launcher:
 
     def _later(self, stream: int, count: tuple[int, int, int], groups: int, pages: Any, words: bytes) -> None:
         helpers = self._program.helpers(groups, self._pool.helpers)
-        chunk = max(1, groups // ((helpers + 1) * 8)) if helpers else groups
+        chunk = max(1, groups // ((helpers + 1) * _CHUNKS)) if helpers else groups
         job = ctypes.create_string_buffer(self._size)
         self._pack(job, 0, 0, groups, chunk, *count, 0, 0, *[p.address for p in pages], words)
         address = ctypes.addressof(job)

@@ -25,6 +25,8 @@ _LARGE = 640
 """Statements of a loop's body up to which rows run side by side."""
 _MANY = 128
 """Statements of strips that run side by side, beyond which their values would not stay in registers."""
+_WRITTEN_OUT = 128
+"""Statements of vectors, over all units, up to which a loop is written out."""
 _IOTA = ", ".join(f"i32 {k}" for k in range(WIDTH))
 
 
@@ -32,6 +34,8 @@ class Regions(Bounds):
     """Loops over units."""
 
     group_frame: Frame
+    on_stack: dict[ir.Array, int]
+    """Shared arrays that lie on the stack, and their bytes."""
 
     def region(self, node: Region) -> None:
         outer_env, outer_cells = dict(self.env), dict(self.cells)
@@ -188,18 +192,25 @@ class Regions(Bounds):
         self.w.add(f"{after} = add nuw nsw i64 {lane}, 1")
         more = self.w.ins(f"icmp slt i64 {after}, {high}")
         phi.append(f"  {lane} = phi i64 [ {low}, %{origin} ], [ {after}, %{self.w.block} ]")
-        self.w.branch(more, head, end, self._loop_metadata(group))
+        self.w.branch(more, head, end, self._loop_metadata(group, node, len(tracks)))
         self.w.place(end)
         self.frame = self.group_frame
 
-    def _loop_metadata(self, group: str | None) -> str:
+    def _loop_metadata(self, group: str | None, node: Region, rows: int) -> str:
+        """Metadata of a loop over units; once in vectors, short ones that touch shared arrays are written
+        out, so that what lies on the stack can be in registers."""
         if group is None:
             return ""
-        accesses = self.w.meta(f'!{{!"llvm.loop.parallel_accesses", {group}}}')
-        whole = self.w.meta(
-            '!{!"llvm.loop.unroll.disable"}'
-        )  # short loops would unroll before they vectorise
-        return ", !llvm.loop " + self.w.meta(f"distinct !{{{{self}}, {accesses}, {whole}}}")
+        parts = [f'!{{!"llvm.loop.parallel_accesses", {group}}}']
+        parts.append('!{!"llvm.loop.unroll.disable"}')  # short loops would unroll before they vectorise
+        statements = list(walk(node.body))
+        shared = any(getattr(s, "array", None) in self.on_stack for s in statements)
+        if shared and len(statements) * rows * self.layout.extent <= _WRITTEN_OUT * WIDTH:
+            full = self.w.meta('!{!"llvm.loop.unroll.full"}')
+            done = self.w.meta('!{!"llvm.loop.isvectorized", i32 1}')
+            parts.append(f'!{{!"llvm.loop.vectorize.followup_vectorized", {full}, {done}}}')
+        names = ", ".join(self.w.meta(part) for part in parts)
+        return ", !llvm.loop " + self.w.meta(f"distinct !{{{{self}}, {names}}}")
 
     # A strip at a time -------------------------------------------------------------------------
 

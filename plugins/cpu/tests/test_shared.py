@@ -1,0 +1,81 @@
+"""Shared arrays: on the stack while there is room, in memory of the thread beyond, and the same in both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ruda_core as ruda
+from ruda_core import Array, Comptime, f32, i32
+
+UNITS = 256
+GROUPS = 5
+SIZE = UNITS * GROUPS - 100
+"""The last group crosses the arrays' end."""
+
+
+@ruda.kernel
+def tree(x: Array[f32], sums: Array[f32]):
+    values = ruda.shared(f32, UNITS)
+    unit = ruda.UNIT_POS
+    values[unit] = x[ruda.ABSOLUTE_POS]
+    half = UNITS // 2
+    while half > 0:
+        ruda.barrier()
+        if unit < half:
+            values[unit] += values[unit + half]
+        half //= 2
+    if unit == 0:
+        sums[ruda.WORKGROUP_POS] = values[0]
+
+
+@ruda.kernel
+def turned(size: Comptime[int], x: Array[i32], y: Array[i32]):
+    """Backwards within each group, read from places that no loop's bounds show, one of them past the end."""
+    values = ruda.shared(i32, size)
+    unit = ruda.UNIT_POS
+    values[unit] = x[ruda.ABSOLUTE_POS]
+    ruda.barrier()
+    y[ruda.ABSOLUTE_POS] = values[UNITS - 1 - unit] + values[unit + size]
+
+
+@ruda.kernel
+def unwritten(y: Array[i32]):
+    """What nobody wrote decides about a branch and an index: any value may be found, and nothing else happen."""
+    values = ruda.shared(i32, UNITS)
+    unit = ruda.UNIT_POS
+    if unit < 16:
+        values[unit] = 1
+    ruda.barrier()
+    found = values[unit]
+    y[ruda.ABSOLUTE_POS] = 7
+    if found == 1234567:
+        y[found] = found
+
+
+@pytest.fixture
+def client():
+    return ruda.client("cpu:0")
+
+
+def test_sums_by_a_tree(client):
+    x = np.arange(SIZE, dtype=np.float32)
+    sums = client.zeros(GROUPS, np.float32)
+    tree.launch(client, GROUPS, UNITS, client.tensor(x), sums)
+    padded = np.pad(x, (0, UNITS * GROUPS - SIZE)).reshape(GROUPS, UNITS)
+    assert (sums.numpy() == padded.sum(1)).all()
+
+
+@pytest.mark.parametrize("size", [UNITS, 8 * UNITS, 64 * UNITS])
+def test_small_and_large_arrays_do_the_same(client, size):
+    x = np.arange(1, SIZE + 1, dtype=np.int32)
+    y = client.zeros(SIZE, np.int32)
+    turned.launch(client, GROUPS, UNITS, size, client.tensor(x), y)
+    padded = np.pad(x, (0, UNITS * GROUPS - SIZE)).reshape(GROUPS, UNITS)
+    assert (y.numpy() == padded[:, ::-1].ravel()[:SIZE]).all()
+
+
+def test_what_nobody_wrote_harms_nothing(client):
+    y = client.zeros(SIZE, np.int32)
+    unwritten.launch(client, GROUPS, UNITS, y)
+    assert (y.numpy() == 7).all()
