@@ -10,7 +10,7 @@ from typing import Any
 from cupy_backends.cuda.api import driver
 
 from ruda_core.driver import LaunchFunction
-from ruda_cuda.current import enter
+from ruda_cuda.current import current, enter
 from ruda_cuda.failures import STALE, translated, wrapped
 
 _POINTER, _SIZE, _END = 1, 2, 0
@@ -44,8 +44,7 @@ def launch_maker(pointers: int) -> Callable[..., LaunchFunction]:
     """A maker of launch functions for this many pointers, written out: a loop would cost more.
 
     The driver copies the arguments before it returns; the queue's lock guards them until then. Pointers that are
-    those of the launch before are there already. Which device is current in this thread is not looked at before,
-    since the driver tells when it is another one or none.
+    those of the launch before are there already.
     """
     made = _made.get(pointers)
     if made is not None:
@@ -69,6 +68,8 @@ def make(function, queue, dim, site, index, arguments):
     {"".join(f"last_{n} = " for n in listed)}_ = None
     def launch(stream, x, y, z, {names}words):{pointing}
         block.raw = words
+        if current.index != index:
+            enter(index)
         try:
             {call}
         except DriverError as error:
@@ -85,6 +86,7 @@ def make(function, queue, dim, site, index, arguments):
         "launch_kernel": driver.launchKernel,
         "DriverError": driver.CUDADriverError,
         "STALE": STALE,
+        "current": current,
         "enter": enter,
         "translated": translated,
         "wrapped": wrapped,
