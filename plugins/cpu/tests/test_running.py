@@ -88,19 +88,6 @@ def test_eight_threads_at_once(driver, source):
     assert not wrong
 
 
-def test_a_disturbed_first_time_does_not_decide_for_long(driver, source):
-    program = driver.load(source, None)
-    program._contended, program.group_seconds = True, 1e-3
-    chosen = []
-    for _ in range(12):
-        helpers = program.helpers(100, 1)
-        chosen.append(helpers)
-        disturbed = len(chosen) == 2
-        program.learn(100, 0.5 if disturbed else 0.05 if helpers else 0.1, helpers)
-    assert chosen[:3] == [0, 1, 0]
-    assert chosen[3:] == [1, 1, 1, 1, 0, 1, 1, 1, 1], "the fourth shows that two threads are faster"
-
-
 def test_the_process_ends_with_kernels_in_flight():
     script = f"""
 import sys

@@ -6,27 +6,12 @@ import numpy as np
 import pytest
 
 import ruda_core as ruda
-from ruda_core import Array, Comptime, f32, i32
+from ruda_core import Array, Comptime, i32
 
 UNITS = 256
 GROUPS = 5
 SIZE = UNITS * GROUPS - 100
 """The last group crosses the arrays' end."""
-
-
-@ruda.kernel
-def tree(x: Array[f32], sums: Array[f32]):
-    values = ruda.shared(f32, UNITS)
-    unit = ruda.UNIT_POS
-    values[unit] = x[ruda.ABSOLUTE_POS]
-    half = UNITS // 2
-    while half > 0:
-        ruda.barrier()
-        if unit < half:
-            values[unit] += values[unit + half]
-        half //= 2
-    if unit == 0:
-        sums[ruda.WORKGROUP_POS] = values[0]
 
 
 @ruda.kernel
@@ -56,14 +41,6 @@ def unwritten(y: Array[i32]):
 @pytest.fixture
 def client():
     return ruda.client("cpu:0")
-
-
-def test_sums_by_a_tree(client):
-    x = np.arange(SIZE, dtype=np.float32)
-    sums = client.zeros(GROUPS, np.float32)
-    tree.launch(client, GROUPS, UNITS, client.tensor(x), sums)
-    padded = np.pad(x, (0, UNITS * GROUPS - SIZE)).reshape(GROUPS, UNITS)
-    assert (sums.numpy() == padded.sum(1)).all()
 
 
 @pytest.mark.parametrize("size", [UNITS, 8 * UNITS, 64 * UNITS])

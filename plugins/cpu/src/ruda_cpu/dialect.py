@@ -2,8 +2,7 @@
 
 The entry point is `void(ptr job, ptr scratch)`. A job is words of 64 bits: the next workgroup (taken
 atomically, a chunk at a time), their number, the chunk, the count on each axis, two words unused, a pointer
-for each binding, then the parameter block. Scratch holds the arrays of one group that
-are not on the stack.
+for each binding, then the parameter block. Scratch holds the arrays of one group that are not on the stack.
 """
 
 from __future__ import annotations

@@ -24,8 +24,6 @@ _UNIT_SECONDS = 5e-9
 """Estimate for a unit of a kernel that has not run yet."""
 _AGAIN = 64
 """Launches after which a decision about helpers is tried again."""
-_EARLY = frozenset({4, 8, 16, 32})
-"""The first launches at which it is, since the one time that it rests on then may have been disturbed."""
 
 
 class Program:
@@ -73,7 +71,7 @@ class Program:
         if self._together is None:
             return helpers
         best = 0 if self._alone <= self._together else helpers
-        if self._launches % _AGAIN == 0 or self._launches in _EARLY:
+        if self._launches % _AGAIN == 0:
             return helpers - best
         return best
 
