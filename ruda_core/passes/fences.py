@@ -48,10 +48,7 @@ def fences(function: ir.Function, target: Target) -> ir.Function:
 
 class _Parameters(Rewriter):
     def expr(self, expr: ir.Expr) -> ir.Expr:
-        of_host = isinstance(expr, ir.Param) and not expr.hidden
-        if (of_host or isinstance(expr, (ir.Length, ir.Shape, ir.Stride))) and expr.type.scalar.bits >= 32:
-            return _fenced(expr)
-        return _once(expr)
+        return _fenced(expr) if _is_given(expr) and expr.type.scalar.bits >= 32 else _once(expr)
 
 
 class _Products(Rewriter):
@@ -111,6 +108,16 @@ class _Hiding(Rewriter):
             isinstance(factor, ir.Ref) and factor.symbol is other.symbol for factor in (product.a, product.b)
         )
         return None if alike else product
+
+
+def _is_given(expr: ir.Expr) -> bool:
+    """True for what a launch gives, and code may compute with: all that the parameter block holds but offsets."""
+    match expr:
+        case ir.Param(hidden=hidden):
+            return not hidden
+        case ir.Builtin(name=name):
+            return name == "workgroup_count"
+    return isinstance(expr, (ir.Length, ir.Shape, ir.Stride))
 
 
 def _of_floats(expr: ir.Expr) -> bool:

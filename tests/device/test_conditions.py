@@ -1,4 +1,4 @@
-"""Conditions that parameters alone decide, after many steps that each use a value twice."""
+"""Conditions that what a launch gives decides alone, after many steps that each use a value twice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ruda_core as ruda
-from ruda_core import Array, f32, i32
+from ruda_core import Array, Tensor, f32, i32
 
 
 @ruda.kernel
@@ -27,13 +27,30 @@ def root(a: f32, out: Array[f32]):
         out[ruda.ABSOLUTE_POS] = x
 
 
-@ruda.kernel
-def halves(out: Array[i32]):
-    v = len(out)
+@ruda.func
+def mixed(n: i32):
+    v = n
     for _ in range(16):
         v = (v + v // 2) % (v + 5)
-    if v > 0:
-        out[ruda.ABSOLUTE_POS] = v
+    return v
+
+
+@ruda.kernel
+def lengths(out: Array[i32]):
+    if mixed(len(out)) > 0:
+        out[ruda.ABSOLUTE_POS] = mixed(len(out))
+
+
+@ruda.kernel
+def shapes(out: Tensor[i32]):
+    if mixed(out.shape(1)) + mixed(out.stride(0)) > 0:
+        out[0, ruda.ABSOLUTE_POS] = mixed(out.shape(1))
+
+
+@ruda.kernel
+def counts(out: Array[i32]):
+    if mixed(ruda.WORKGROUP_COUNT) > 0:
+        out[ruda.ABSOLUTE_POS] = mixed(ruda.WORKGROUP_COUNT)
 
 
 def test_whole_numbers(client):
@@ -48,10 +65,12 @@ def test_floats(client):
     assert out.numpy() == pytest.approx(np.sqrt(2))
 
 
-def test_lengths(client):
-    out = client.zeros(40, np.int32)
-    halves.launch(client, 1, 40, out)
+@pytest.mark.parametrize("kernel", [lengths, shapes, counts], ids=lambda kernel: kernel.name)
+def test_what_a_launch_gives(client, kernel):
+    """40 elements in rows of 40, by 40 workgroups."""
+    out = client.zeros((1, 40) if kernel is shapes else 40, np.int32)
+    kernel.launch(client, 40, 1, out)
     v = 40
     for _ in range(16):
         v = (v + v // 2) % (v + 5)
-    assert out.numpy().tolist() == [v] * 40
+    assert (out.numpy() == v).all()
