@@ -40,7 +40,6 @@ _FUNCTIONS = {
     "localmemory": "local(f32, n)",
     "clip": "clamp(x, low, high)",
     "where": "select(cond, a, b)",
-    "mix": "select(cond, a, b)",
     "absolute": "abs(x)",
     "fabs": "abs(x)",
     "rint": "round(x)",
@@ -56,12 +55,9 @@ _FUNCTIONS = {
     "atomicexch": "atomic_exchange(array, index, value)",
     "atomicand": "atomic_and_(array, index, value)",
     "atomicor": "atomic_or_(array, index, value)",
-    "cdiv": "(a + b - 1) // b, on whole numbers",
     "staticrange": "unroll(range(n))",
     "constexpr": "Comptime[int] as a parameter's type",
 }
-_NOT_OURS = frozenset({"cdiv"})
-"""Written with operators alone."""
 
 
 def advice(name: str, known: Iterable[str] = (), *, ours: bool = False) -> str:
@@ -77,7 +73,7 @@ def advice(name: str, known: Iterable[str] = (), *, ours: bool = False) -> str:
         found = f"atomic_{plain.removeprefix('atomic')}"
         found = f"{found}(array, index, value)" if found in _ruda() else None
     if found is not None:
-        return f": write {found if plain in _NOT_OURS else f'ruda.{found}'}"
+        return f": write ruda.{found}"
     near = get_close_matches(name, [*known, *(_ruda() if ours else ())], n=1, cutoff=0.75)
     if near:
         return f": did you mean {'ruda.' if ours else ''}{near[0]}?"
