@@ -6,6 +6,7 @@ what is refused.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,9 +36,15 @@ one device.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure every device and write the page; 1 when a device is wrong somewhere."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(
+        prog="python -m ruda_core.conformance.document", description=main.__doc__
+    )
+    parser.add_argument(
+        "file", nargs="?", type=Path, default=PAGE, metavar="FILE", help="by default the page itself"
+    )
+    file = parser.parse_args(arguments).file
     reports = [measure(ruda.client(device)) for device in ruda.devices()]
-    Path(words[0] if words else PAGE).write_text(page(reports), encoding="utf-8")
+    file.write_text(page(reports), encoding="utf-8")
     return 1 if any(report.wrong for report in reports) else 0
 
 
