@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ruda_core.conformance.compare import Comparison, Difference
 from ruda_core.conformance.random_kernels import RandomKernel
 from ruda_core.errors import RudaError
+
+
+_BARRIER = r" +ruda\.barrier\(\)\n"
+_FILLED = {
+    "shared": rf" {{name}}\[ruda\.UNIT_POS\] = .*\n{_BARRIER}.* = {{name}}\[.*\n{_BARRIER}",
+    "local": r"for (\w+) in range\(\d+\):\n +{name}\[\1\] = ",
+}
+"""How the generator fills memory before it is read."""
 
 
 def shrunk(made: RandomKernel, differs: Callable[[RandomKernel], bool], attempts: int = 400) -> RandomKernel:
@@ -24,10 +33,21 @@ def shrunk(made: RandomKernel, differs: Callable[[RandomKernel], bool], attempts
             if attempts <= 0:
                 break
             candidate = replace(made, text=text)
-            if differs(candidate):
+            if defined(text) and differs(candidate):
                 made, progress = candidate, True
                 break
     return made
+
+
+def defined(text: str) -> bool:
+    """Whether the memory that a shortened kernel reads is still filled, and each loop still counts down.
+
+    Shared memory is filled between barriers, local memory by a loop; without either, devices may differ.
+    """
+    for name, space in re.findall(r"(\w+) = ruda\.(shared|local)\(", text):
+        if f"{name}[" in text and not re.search(_FILLED[space].format(name=name), text):
+            return False
+    return all(f" {name} -= 1" in text for name in re.findall(r"while (\w+) > 0", text))
 
 
 def shorter(comparison: Comparison, difference: Difference, attempts: int = 400) -> Difference:

@@ -9,7 +9,7 @@ import pytest
 import ruda_core as ruda
 from ruda_core.conformance.compare import Comparison, Difference
 from ruda_core.conformance.random_kernels import Generator, RandomKernel
-from ruda_core.conformance.shrink import shorter, shrunk
+from ruda_core.conformance.shrink import defined, shorter, shrunk
 
 KERNELS = 75
 """For each device."""
@@ -82,3 +82,18 @@ def test_shrinking_gives_up_after_its_attempts():
     tried = []
     assert shrunk(made, lambda candidate: bool(tried.append(candidate)), attempts=10) == made
     assert len(tried) < 10
+
+
+def test_shortened_kernel_still_fills_the_memory_that_it_reads():
+    generator = Generator()
+    made = [generator.kernel(seed).text for seed in range(300)]
+    assert all(map(defined, made))
+    for word in ("ruda.barrier()", "scratch", "tile", " -= 1"):
+        text = next(t for t in made if word in t)
+        lines = text.splitlines()
+        without = [
+            "\n".join([*lines[:at], *lines[at + 1 :]]) + "\n"
+            for at, line in enumerate(lines)
+            if word in line and "ruda.shared" not in line and "ruda.local" not in line
+        ]
+        assert not all(map(defined, without)), word
