@@ -10,7 +10,6 @@ from ruda_core.conformance.compare import Comparison, Difference
 from ruda_core.conformance.random_kernels import RandomKernel
 from ruda_core.errors import RudaError
 
-
 _BARRIER = r" +ruda\.barrier\(\)\n"
 _FILLED = {
     "shared": rf" {{name}}\[ruda\.UNIT_POS\] = .*\n{_BARRIER}.* = {{name}}\[.*\n{_BARRIER}",
