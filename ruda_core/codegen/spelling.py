@@ -40,7 +40,7 @@ class CLikeSpelling:
     """"fn:dtype" or "fn:kind" -> a template over the arguments, such as "fmin({0}, {1})"."""
     builtins: ClassVar[Mapping[str, tuple[str, str, str]]]
     """Native position or size -> expressions by axis, of the type that `native` converts from."""
-    forever: ClassVar[str]
+    forever: str
     """Head of an endless loop."""
     once: ClassVar[tuple[str, str]]
     """Head and tail of a body that `break` leaves."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from ruda_core.artifact import ParameterLayout
 from ruda_core.capabilities import ATOMIC_OPS, Target
 from ruda_core.codegen import CLikeDialect, CRenderer, native_math
 from ruda_core.codegen.scopes import used_dtypes
 from ruda_core.codegen.writer import bare
 from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, i32, u32, unsigned, vec
 from ruda_core.ir import nodes as ir
+from ruda_opencl.gathering import APART, gathers, some_stay_behind
 
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 
@@ -119,6 +121,13 @@ class OpenCLRenderer(CRenderer):
     }
     barriers = {"workgroup": "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"}
 
+    def __init__(self, function: ir.Function, layout: ParameterLayout, entry: str) -> None:
+        super().__init__(function, layout, entry)
+        self._apart = some_stay_behind(function.body)
+        """Whether loops must say that not all units need reach them."""
+        self._marked = False
+        """Whether the loop whose head comes next does."""
+
     # The module -----------------------------------------------------------------------------------
 
     def module(self) -> None:
@@ -215,6 +224,21 @@ class OpenCLRenderer(CRenderer):
         if value_type is i32:
             self.words[cast] = f"(uint){text}"
         return cast
+
+    # Control flow ---------------------------------------------------------------------------------
+
+    def stmt_Loop(self, s: ir.Loop) -> None:
+        self.forever = f"while {APART}" if self._apart and not gathers(s) else OpenCLRenderer.forever
+        super().stmt_Loop(s)
+
+    def stmt_For(self, s: ir.For) -> None:
+        self._marked = self._apart and not gathers(s)
+        super().stmt_For(s)
+
+    def for_head(self, name: str, dtype: DType, start: str, cond: str, step: int) -> str:
+        if self._marked:
+            cond = f"({cond}) & {APART}"
+        return super().for_head(name, dtype, start, cond, step)
 
     # Values ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,123 @@
+"""Loops that some units of a workgroup never reach, after conditions that all of them share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ruda_core as ruda
+from ruda_core import Array, f32, i32
+
+UNITS = 32
+
+
+@ruda.func
+def turned(x: Array[f32]):
+    """What another unit of the workgroup reads, so that each has gone through a barrier."""
+    tile = ruda.shared(f32, UNITS)
+    tile[ruda.UNIT_POS] = x[ruda.ABSOLUTE_POS]
+    ruda.barrier()
+    return tile[(ruda.UNIT_POS + 12) % UNITS]
+
+
+@ruda.func
+def settled(v: f32, steps: i32):
+    for k in range(steps):
+        v = v / (1.5 + f32(k)) + 1.0
+    return v
+
+
+@ruda.kernel
+def returns(x: Array[f32], n: i32, out: Array[f32]):
+    v = turned(x)
+    if n > 3:
+        v += 1.0
+        if v < 0.0:
+            out[ruda.ABSOLUTE_POS] = -1.0
+            return
+    for _ in range(n):
+        v = v * 0.5 + 1.0
+    out[ruda.ABSOLUTE_POS] = v
+
+
+@ruda.kernel
+def returns_by_both(x: Array[f32], n: i32, out: Array[f32]):
+    v = turned(x)
+    if n > 3 and settled(v, n) * v < 0.0:
+        out[ruda.ABSOLUTE_POS] = -1.0
+        return
+    for _ in range(n):
+        v = v * 0.5 + 1.0
+    out[ruda.ABSOLUTE_POS] = v
+
+
+@ruda.kernel
+def returns_from_a_loop(x: Array[f32], n: i32, out: Array[f32]):
+    v = turned(x)
+    for k in range(n):
+        if v < f32(k) - 2.0:
+            out[ruda.ABSOLUTE_POS] = -1.0
+            return
+        v += 0.5
+    left = n
+    while left > 0:
+        v = v * 0.5 + 1.0
+        left -= 1
+    out[ruda.ABSOLUTE_POS] = v
+
+
+@ruda.kernel
+def goes_on(x: Array[f32], n: i32, out: Array[f32]):
+    v = turned(x)
+    for j in range(n):
+        if j > 1:
+            v += 0.25
+            if v < f32(j):
+                continue
+        for _ in range(n):
+            v = v * 0.5 + 1.0
+    out[ruda.ABSOLUTE_POS] = v
+
+
+@ruda.func
+def halved(v: f32, n: i32):
+    if n > 3:
+        v += 1.0
+        if v < 0.0:
+            return f32(9.0)
+    for _ in range(n):
+        v = v * 0.5 + 1.0
+    return v
+
+
+@ruda.kernel
+def returns_from_a_function(x: Array[f32], n: i32, out: Array[f32]):
+    out[ruda.ABSOLUTE_POS] = halved(turned(x), n)
+
+
+@ruda.kernel
+def chooses(x: Array[f32], n: i32, out: Array[f32]):
+    v = turned(x)
+    if n > 3 and settled(v, n) * v < 0.0:
+        v += 1.0
+    else:
+        for _ in range(n):
+            v = v * 0.5 + 1.0
+    out[ruda.ABSOLUTE_POS] = v
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [returns, returns_by_both, returns_from_a_loop, goes_on, returns_from_a_function, chooses],
+    ids=lambda kernel: kernel.name,
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_each_unit_goes_its_own_way(client, kernel, order):
+    x = np.sort(np.random.default_rng(0).standard_normal(4 * UNITS).astype(np.float32) * 3)[::order]
+
+    def run(where):
+        out = where.zeros(4 * UNITS, np.float32)
+        kernel.launch(where, 4, UNITS, where.tensor(x.copy()), 5, out)
+        return out.numpy()
+
+    np.testing.assert_allclose(run(client), run(ruda.client("reference")), rtol=1e-6)
