@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 
 from ruda_core.artifact import ParameterLayout
@@ -12,6 +13,10 @@ from ruda_core.codegen.writer import bare
 from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, i32, u32, unsigned, vec
 from ruda_core.ir import nodes as ir
 from ruda_opencl.gathering import APART, gathers, some_stay_behind
+
+_WHOLE = re.compile(r"\d+u?")
+_SHORTEST_WALK, _LONGEST_WALK = 3, 4095
+"""Masks of indices: `& 1` and `& 65535` are of bits."""
 
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 
@@ -291,7 +296,7 @@ class OpenCLRenderer(CRenderer):
 
     def operation(self, op: str, value_type: ValueType, a: str, b: str) -> str:
         if not isinstance(value_type, VecType):
-            return super().operation(op, value_type, a, b)
+            return super().operation(*self._wrapped(op, value_type, a, b))
         if op in ("shl", "shr"):
             b = self.convert(value_type, vec(u32, value_type.lanes), b)
         if value_type.is_float or op not in ("+", "-", "*", "shl"):
@@ -300,6 +305,19 @@ class OpenCLRenderer(CRenderer):
         a, b = (text if value_type == word else self.bitcast(word, value_type, text) for text in (a, b))
         result = f"({a} {'<<' if op == 'shl' else op} {b})"
         return result if value_type == word else self.bitcast(value_type, word, result)
+
+    def _wrapped(self, op: str, value_type: ValueType, a: str, b: str) -> tuple[str, ValueType, str, str]:
+        """A remainder by a power of two, with a mask that only the host knows.
+
+        LLVM (seen in PoCL 3.1, with LLVM 15) takes `(position * 5) & 31` for a walk in steps of five that never
+        turns back, and reads past the array's end.
+        """
+        mask = int(b.rstrip("u")) if _WHOLE.fullmatch(b) and value_type in (i32, u32) else 0
+        if op == "rem" and value_type is u32:
+            op, mask, b = ("&", mask - 1, f"{mask - 1}u") if mask and not mask & (mask - 1) else (op, 0, b)
+        if op != "&" or mask & (mask + 1) or not _SHORTEST_WALK <= mask <= _LONGEST_WALK:
+            return op, value_type, a, b
+        return op, value_type, a, f"({b} | {self.convert(value_type, u32, self.slot('zero'))})"
 
     def negation(self, value_type: ValueType, a: str) -> str:
         if isinstance(value_type, VecType) and not value_type.is_float:
