@@ -49,7 +49,7 @@ class CLikeRenderer(CLikeSpelling):
     def stmt_Load(self, s: ir.Load) -> None:
         value = self.load(s.array, self._index(s), s.symbol.type)
         if s.check is not None:
-            value = self.lazy(self.expr(s.check), value, self.zero(s.symbol.type))
+            value = self.lazy(self.condition(self.expr(s.check)), value, self.zero(s.symbol.type))
         self.let(s.symbol, value)
 
     def stmt_Store(self, s: ir.Store) -> None:
@@ -80,7 +80,7 @@ class CLikeRenderer(CLikeSpelling):
             self.masked_store(s.array, index, shift, s.mask, value)
 
     def stmt_If(self, s: ir.If) -> None:
-        with self.w.braces(f"if ({bare(self.expr(s.cond))})"):
+        with self.w.braces(f"if ({bare(self.condition(self.expr(s.cond)))})"):
             self.body(s.then)
         if s.orelse:
             with self.w.braces("else"):
@@ -166,7 +166,9 @@ class CLikeRenderer(CLikeSpelling):
         self._leaves.pop()
 
     def _where(self, check: ir.Expr | None) -> AbstractContextManager[None]:
-        return nullcontext() if check is None else self.w.braces(f"if ({bare(self.expr(check))})")
+        if check is None:
+            return nullcontext()
+        return self.w.braces(f"if ({bare(self.condition(self.expr(check)))})")
 
     def _index(self, s: ir.Load | ir.Store | ir.Atomic) -> str:
         if len(s.index) != 1:

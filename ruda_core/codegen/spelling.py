@@ -40,7 +40,7 @@ class CLikeSpelling:
     """"fn:dtype" or "fn:kind" -> a template over the arguments, such as "fmin({0}, {1})"."""
     builtins: ClassVar[Mapping[str, tuple[str, str, str]]]
     """Native position or size -> expressions by axis, of the type that `native` converts from."""
-    forever: str
+    forever: ClassVar[str]
     """Head of an endless loop."""
     once: ClassVar[tuple[str, str]]
     """Head and tail of a body that `break` leaves."""
@@ -101,6 +101,10 @@ class CLikeSpelling:
     def select(self, cond: str, a: str, b: str, value_type: ValueType, lanes: int) -> str:
         """Hook: `a` where `cond` (bool, or a bool vector of `lanes`), else `b`."""
         self.unwritten("select")
+
+    def condition(self, text: str) -> str:
+        """Hook: the bool that a branch is taken by, with what the target's compiler has to be told there."""
+        return text
 
     def vector(self, value_type: VecType, parts: list[str]) -> str:
         """Hook: a vector of its components, or of one part for all."""
@@ -177,7 +181,7 @@ class CLikeSpelling:
         lazy = {"&": "and", "|": "or"}.get(op, op)
         if isinstance(value_type, VecType):
             return f"({a} {'&' if lazy == 'and' else '|'} {b})"
-        return f"({a} {OPERATORS[lazy]} {b})"
+        return f"({self.condition(a)} {OPERATORS[lazy]} {b})"
 
     def inverse(self, value_type: ValueType, a: str) -> str:
         """Hook: `not` of a bool."""
@@ -306,7 +310,10 @@ class CLikeSpelling:
         return self.bitcast(e.type, e.a.type, self.expr(e.a))
 
     def expr_Select(self, e: ir.Select) -> str:
-        return self.select(self.expr(e.cond), self.expr(e.a), self.expr(e.b), e.type, e.cond.type.lanes)
+        cond, lanes = self.expr(e.cond), e.cond.type.lanes
+        if lanes == 1:
+            cond = self.condition(cond)
+        return self.select(cond, self.expr(e.a), self.expr(e.b), e.type, lanes)
 
     def expr_Math(self, e: ir.Math) -> str:
         of = e.args[0].type.scalar

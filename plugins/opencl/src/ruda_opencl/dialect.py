@@ -12,7 +12,7 @@ from ruda_core.codegen.scopes import used_dtypes
 from ruda_core.codegen.writer import bare
 from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, i32, u32, unsigned, vec
 from ruda_core.ir import nodes as ir
-from ruda_opencl.gathering import APART, gathers, some_stay_behind
+from ruda_opencl.gathering import APART, gathers, some_leave
 
 _WHOLE = re.compile(r"\d+u?")
 _SHORTEST_WALK, _LONGEST_WALK = 3, 4095
@@ -128,10 +128,10 @@ class OpenCLRenderer(CRenderer):
 
     def __init__(self, function: ir.Function, layout: ParameterLayout, entry: str) -> None:
         super().__init__(function, layout, entry)
-        self._apart = some_stay_behind(function.body)
-        """Whether loops must say that not all units need reach them."""
-        self._marked = False
-        """Whether the loop whose head comes next does."""
+        self._gathers = gathers(function.body)
+        """Whether conditions must say that units may go different ways by them."""
+        self._left = False
+        """Whether units may leave the loop whose head comes next one by one."""
 
     # The module -----------------------------------------------------------------------------------
 
@@ -232,17 +232,16 @@ class OpenCLRenderer(CRenderer):
 
     # Control flow ---------------------------------------------------------------------------------
 
-    def stmt_Loop(self, s: ir.Loop) -> None:
-        self.forever = f"while {APART}" if self._apart and not gathers(s) else OpenCLRenderer.forever
-        super().stmt_Loop(s)
+    def condition(self, text: str) -> str:
+        return f"({text} & {APART})" if self._gathers else text
 
     def stmt_For(self, s: ir.For) -> None:
-        self._marked = self._apart and not gathers(s)
+        self._left = some_leave(s)
         super().stmt_For(s)
 
     def for_head(self, name: str, dtype: DType, start: str, cond: str, step: int) -> str:
-        if self._marked:
-            cond = f"({cond}) & {APART}"
+        if self._left:
+            cond = bare(self.condition(f"({cond})"))
         return super().for_head(name, dtype, start, cond, step)
 
     # Values ---------------------------------------------------------------------------------------

@@ -1,47 +1,28 @@
-"""Loops that PoCL's compiler (seen in 3.1) would gather the units of a workgroup before, wrongly.
+"""What PoCL's compiler (seen in 3.1) must be told of branches in kernels that have barriers.
 
-It puts barriers of its own around a loop whose condition is alike for all units, where it finds that all of them
-reach it. It asks only one of the branches that lead there: after `if a: if b: return`, with an `a` that is alike
-for all and a `b` that is not, it lets the first unit decide for the whole workgroup. A loop whose condition
-depends on the unit's position is left alone.
+There it looks for blocks that all units of a workgroup reach or none. Behind a condition that is alike for all it
+takes both ways for such blocks, and does not ask whether another branch leads there too: after `if a: if b: return`,
+or in `if a or b:`, with an `a` that is alike for all and a `b` that is not. Around a loop in such a place it puts
+barriers of its own, at which the first unit decides for all; a variable that is assigned there has the value of
+one unit in all of them after the next barrier. Branches that depend on the unit's position are left alone, so each
+condition does. Only heads of loops that no unit leaves before the others stay as they are: for those it is right,
+and faster.
 """
 
 from __future__ import annotations
 
 from ruda_core.ir import nodes as ir
-from ruda_core.ir.rewrite import bodies, walk
+from ruda_core.ir.rewrite import walk
 
 APART = "(get_local_id(0) != 4294967295u)"
-"""True, of every unit; that is known as soon as positions are."""
+"""True, of every unit; a compiler sees that as soon as it knows the positions."""
 
 
-def some_stay_behind(body: ir.Body, leave: int = 0, stop: int = 0) -> bool:
-    """Whether units may go different ways to a place behind a branch that they all take alike.
-
-    That takes two conditions, one in the other, or one that is made of several. `leave` and `stop`: how many there
-    are around `body`, seen from the whole kernel and from the loop that a break ends.
-    """
-    for s in body:
-        if isinstance(s, ir.Leave) and leave > 1:
-            return True
-        if isinstance(s, (ir.Break, ir.Continue)) and stop > 1:
-            return True
-        conditions = 0
-        if isinstance(s, ir.If):
-            conditions = 1 if isinstance(s.cond, ir.Compare) else 2
-            if conditions > 1 and any(isinstance(inner, (ir.For, ir.Loop)) for inner in walk((s,))):
-                return True
-        repeats = isinstance(s, (ir.For, ir.Loop, ir.Block))
-        if any(
-            some_stay_behind(
-                inner, leave + (1 if repeats else conditions), 0 if repeats else stop + conditions
-            )
-            for inner in bodies(s)
-        ):
-            return True
-    return False
+def gathers(body: ir.Body) -> bool:
+    """Whether units wait for each other somewhere in `body`."""
+    return any(isinstance(s, ir.Barrier) for s in walk(body))
 
 
-def gathers(loop: ir.Stmt) -> bool:
-    """Whether the kernel itself has a barrier in a loop, so that all units must reach it."""
-    return any(isinstance(s, ir.Barrier) for s in walk((loop,)))
+def some_leave(loop: ir.For) -> bool:
+    """Whether units may leave a loop before others. Not where it has barriers: then the language forbids it."""
+    return any(isinstance(s, (ir.Break, ir.Leave)) for s in walk(loop.body)) and not gathers(loop.body)

@@ -1,0 +1,96 @@
+"""Places to which a branch that all units share and one of each unit's own both lead, between barriers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ruda_core as ruda
+from ruda_core import Array, f32, i32
+
+UNITS = 32
+
+
+@ruda.func
+def mixed(v: f32):
+    """Too long for a compiler to compute it before a branch asks for it."""
+    return (1.0 / v + v / 3.0) * v * v * v * (v + 1.0) * (v + 2.0) - 2.0 / v
+
+
+@ruda.kernel
+def assigns(x: Array[f32], n: i32, out: Array[f32]):
+    tile = ruda.shared(f32, UNITS)
+    tile[ruda.UNIT_POS] = 0.0
+    v = x[ruda.ABSOLUTE_POS]
+    k = n
+    if n > 5 or mixed(v) > 0.0:
+        tile[ruda.UNIT_POS] = 5.0
+        k = n * 2
+    ruda.barrier()
+    read = tile[(ruda.UNIT_POS + 3) % UNITS]
+    ruda.barrier()
+    tile[ruda.UNIT_POS] = read + f32(k)
+    ruda.barrier()
+    out[ruda.ABSOLUTE_POS] = f32(k) + tile[(ruda.UNIT_POS + 5) % UNITS]
+
+
+@ruda.func
+def turned(x: Array[f32]):
+    tile = ruda.shared(f32, UNITS)
+    tile[ruda.UNIT_POS] = x[ruda.ABSOLUTE_POS]
+    ruda.barrier()
+    return tile[(ruda.UNIT_POS + 12) % UNITS]
+
+
+@ruda.func
+def halved(v: f32, n: i32):
+    for _ in range(n):
+        v = v * 0.5 + 1.0
+    return v
+
+
+@ruda.kernel
+def returns_from_one_way(x: Array[f32], n: i32, out: Array[f32]):
+    v = turned(x)
+    if n > 5:
+        out[ruda.ABSOLUTE_POS] = v
+    elif x[ruda.ABSOLUTE_POS] > 0.0:
+        out[ruda.ABSOLUTE_POS] = 9.0
+        return
+    out[ruda.ABSOLUTE_POS] = halved(v, n)
+
+
+@ruda.kernel
+def keeps_the_answer(x: Array[f32], n: i32, out: Array[f32]):
+    v = turned(x)
+    go = True
+    if n < 6:
+        go = mixed(x[ruda.ABSOLUTE_POS]) > 0.0
+    if go:
+        v = halved(v, n)
+    out[ruda.ABSOLUTE_POS] = v
+
+
+@ruda.kernel
+def chooses_the_answer(x: Array[f32], n: i32, out: Array[f32]):
+    v = turned(x)
+    if ruda.select(n < 6, mixed(x[ruda.ABSOLUTE_POS]) > 0.0, True):
+        v = halved(v, n)
+    out[ruda.ABSOLUTE_POS] = v
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [assigns, returns_from_one_way, keeps_the_answer, chooses_the_answer],
+    ids=lambda kernel: kernel.name,
+)
+@pytest.mark.parametrize("n", [5, 6])
+def test_no_unit_speaks_for_another(client, kernel, n):
+    x = np.random.default_rng(0).standard_normal(4 * UNITS).astype(np.float32) * 3
+
+    def run(where):
+        out = where.zeros(4 * UNITS, np.float32)
+        kernel.launch(where, 4, UNITS, where.tensor(x), n, out)
+        return out.numpy()
+
+    np.testing.assert_allclose(run(client), run(ruda.client("reference")), rtol=1e-6)
