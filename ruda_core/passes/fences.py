@@ -10,8 +10,10 @@ NaN, such a compiler takes it that the place is never reached, and drops what is
 negated is hidden, since it would be turned into its opposite, which is wrong of NaN.
 A product that a kernel lets be fused into the sum around it needs no fence of its own.
 
-Integers widened to i64 are hidden too, on the same targets: Mesa's compiler (seen in 22.3) recognises them, and
-compares them wrongly with constants.
+Some integers are hidden too, on the same targets. Those widened to i64: Mesa's compiler (seen in 22.3) recognises
+them, and compares them wrongly with constants. What is compared as i64: NVIDIA's compiler for Vulkan (580) has twice a
+float's i64 on the wrong side of a constant. And the 1 that a counter which began below zero stops at: that compiler
+makes one round too few of it, whether the loop is a `For` or was written with a condition.
 
 Parameters are hidden where the compiler follows conditions back to them: Mesa's software device (seen in 22.3)
 does, along every path, whose number doubles with each step that uses a value twice.
@@ -31,6 +33,8 @@ from ruda_core.dtypes import i64
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter
 
+_STOPS = {"<": 1, "<=": 0, ">=": 1, ">": 0}
+"""How a loop's condition can say that it ends at 1."""
 _ALL = frozenset({"+", "-", "*", "/"})
 
 
@@ -39,8 +43,8 @@ def fences(function: ir.Function, target: Target) -> ir.Function:
     if target.follows_parameters:
         function = _Parameters().run(function)
     if target.reassociates:
-        widened = _Widened().run(function)
-        return widened if function.fp_fast else _Hiding(fuses=function.fp_contract).run(widened)
+        function = _Integers().run(function)
+        return function if function.fp_fast else _Hiding(fuses=function.fp_contract).run(function)
     if not function.fp_contract and not target.contract_control:
         return _Products().run(function)
     return function
@@ -56,10 +60,21 @@ class _Products(Rewriter):
         return _fenced(expr) if _is_float(expr, "*") else _once(expr)
 
 
-class _Widened(Rewriter):
+class _Integers(Rewriter):
+    def stmt(self, stmt: ir.Stmt) -> None:
+        if isinstance(stmt, ir.For) and _is_const(stmt.stop, 1) and not _is_const(stmt.start, 0):
+            stmt = replace(stmt, stop=_fenced(stmt.stop))
+        self.emit(stmt)
+
     def expr(self, expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Cast) and expr.type.scalar is i64 and expr.a.type.kind == "int":
             return _fenced(expr)
+        if isinstance(expr, ir.Compare) and expr.a.type.kind == "int":
+            if expr.a.type.scalar is i64:
+                return replace(expr, a=_unknown(expr.a), b=_unknown(expr.b))
+            counter = isinstance(expr.a, ir.Ref)
+            if counter and expr.op in _STOPS and _is_const(expr.b, _STOPS[expr.op]):
+                return replace(expr, b=_fenced(expr.b))
         return _once(expr)
 
 
@@ -126,6 +141,14 @@ def _of_floats(expr: ir.Expr) -> bool:
 
 def _is_float(expr: ir.Expr, op: str) -> bool:
     return isinstance(expr, ir.Binary) and expr.type.is_float and expr.op == op
+
+
+def _is_const(expr: ir.Expr, value: int) -> bool:
+    return isinstance(expr, ir.Const) and expr.value == value
+
+
+def _unknown(expr: ir.Expr) -> ir.Expr:
+    return expr if isinstance(expr, (ir.Const, ir.Fence)) else _fenced(expr)
 
 
 def _once(expr: ir.Expr) -> ir.Expr:

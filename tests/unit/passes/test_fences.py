@@ -88,11 +88,20 @@ def test_integers_are_left_alone() -> None:
     assert fences(f, replace(TARGET, reassociates=True)).body[-1].value is f.body[-1].value  # type: ignore[attr-defined]
 
 
-def test_widened_integers_are_hidden_whatever_floats_may() -> None:
+def test_integers_are_hidden_whatever_floats_may() -> None:
     for options in ({}, {"fp_fast": True}):
-        text = hidden(lambda x: b.compare("<", b.cast(i64, x), b.const(i64, 1)), i32, **options)
+        text = hidden(lambda x: b.compare("<", b.cast(i64, x), b.const(i64, 2)), i32, **options)
+        assert text.count("fence(") == 1
         assert "fence(i64(" in text
-        assert "fence" not in hidden(lambda x: b.compare("<", x, b.const(i32, 1)), i32, **options)
+        twice = hidden(lambda x: b.compare("<", b.binary("*", x, b.const(i64, 2)), x), i64, **options)
+        assert twice.count("fence(") == 2
+        assert "fence" not in hidden(lambda x: b.compare("<", x, b.const(i32, 2)), i32, **options)
+
+
+def test_the_one_that_a_counter_stops_at_is_hidden() -> None:
+    for op, end in (("<", 1), ("<=", 0), (">=", 1), (">", 0)):
+        assert "fence" in hidden(lambda x, op=op, end=end: b.compare(op, x, b.const(i32, end)), i32)
+        assert "fence" not in hidden(lambda x, op=op, end=end: b.compare(op, x, b.const(i32, end + 1)), i32)
 
 
 def test_parameters_are_hidden_where_conditions_are_followed_back_to_them() -> None:
