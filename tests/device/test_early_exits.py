@@ -106,9 +106,23 @@ def chooses(x: Array[f32], n: i32, out: Array[f32]):
     out[ruda.ABSOLUTE_POS] = v
 
 
+@ruda.kernel
+def stops(x: Array[f32], n: i32, out: Array[f32]):
+    v = x[ruda.ABSOLUTE_POS]
+    w = x[len(x) - 1 - ruda.ABSOLUTE_POS]
+    left = i32(1)
+    while left > 0 and v > 0.0:
+        left -= 1
+        w = v + f32(n)
+    tile = ruda.shared(f32, UNITS)
+    tile[ruda.UNIT_POS] = v
+    ruda.barrier()
+    out[ruda.ABSOLUTE_POS] = w
+
+
 @pytest.mark.parametrize(
     "kernel",
-    [returns, returns_by_both, returns_from_a_loop, goes_on, returns_from_a_function, chooses],
+    [returns, returns_by_both, returns_from_a_loop, goes_on, returns_from_a_function, chooses, stops],
     ids=lambda kernel: kernel.name,
 )
 @pytest.mark.parametrize("order", [1, -1])

@@ -17,6 +17,9 @@ from ruda_core.ir.rewrite import walk
 APART = "(get_local_id(0) <= 4294967295u)"
 """True, of every unit. NVIDIA's compiler drops it (seen in NVRTC 13); PoCL's does after it has written out the units."""
 
+ABSENT = "(get_local_id(0) > 4294967295u)"
+"""The opposite: conditions to leave a loop are true of such units."""
+
 
 def gathers(body: ir.Body) -> bool:
     """Whether units wait for each other somewhere in `body`."""
