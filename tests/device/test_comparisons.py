@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ruda_core as ruda
-from ruda_core import Array, i8, i16, i32, i64, u8, u64
+from ruda_core import Array, f32, i8, i16, i32, i64, u8, u64
 
 
 @ruda.kernel
@@ -60,3 +60,65 @@ def test_the_least_number_is_its_own_negative(client):
     right = (v >> np.minimum(y, 15)).astype(np.int32) + 100000 * (v <= y) + np.sign(v)
     clamped = np.minimum(np.maximum(v, y), v).astype(np.int32) + 100000 * (v <= y)
     np.testing.assert_array_equal(out.numpy(), np.concatenate([right, clamped]))
+
+
+@ruda.kernel
+def never_negative(x: Array[f32], out: Array[i32]):
+    i = ruda.ABSOLUTE_POS
+    a = ruda.abs(x[i])
+    out[i] = (
+        (1 if a > -1.0 else 0)
+        + (2 if a >= 0.0 else 0)
+        + (4 if -a < 1.0 else 0)
+        + (8 if -a <= 0.0 else 0)
+        + (16 if not (a < -1.0) else 0)
+        + (32 if ruda.sqrt(x[i]) > -1.0 else 0)
+        + (64 if x[i] * x[i] >= 0.0 else 0)
+        + (128 if a > -1.0 and a != 2.0 else 0)
+    )
+
+
+def test_nan_is_not_above_what_no_number_is_below(client):
+    x = np.array([np.nan, 2.0, 0.0, np.inf] * 16, np.float32)
+    out = client.zeros(64, np.int32)
+    never_negative.launch(client, 1, 64, client.tensor(x), out)
+    np.testing.assert_array_equal(out.numpy(), [16, 127, 255, 255] * 16)
+
+
+@ruda.kernel
+def doubled(x: Array[f32], out: Array[i32]):
+    i = ruda.ABSOLUTE_POS
+    twice = i64(x[i]) * 2
+    out[i] = (1 if twice >= -2 else 0) + (2 if twice < 6 else 0) + (4 if i64(x[i]) << 1 > 6 else 0)
+
+
+def test_doubled_values_against_constants(client):
+    if not client.features().dtypes["i64"].arithmetic:
+        pytest.skip("the device lacks arithmetic:i64")
+    x = np.array([-40.0, -2.5, -1.0, 0.0, 2.0, 3.5, 4.0, 1e6] * 8, np.float32)
+    out = client.zeros(64, np.int32)
+    doubled.launch(client, 1, 64, client.tensor(x), out)
+    twice = x.astype(np.int64) * 2
+    np.testing.assert_array_equal(out.numpy(), (twice >= -2) + 2 * (twice < 6) + 4 * (twice > 6))
+
+
+@ruda.kernel
+def counted(x: Array[f32], out: Array[f32]):
+    i = ruda.ABSOLUTE_POS
+    v = x[i]
+    for _ in range(-3, 1):
+        v = ruda.select(x[i] > 5.0, f32(i64(v) != 0), v + ruda.abs(f32(300.0)))
+    k = i32(-3)
+    while k < 1:
+        v = ruda.select(x[i] > 5.0, f32(i64(v) != 0), v + ruda.abs(f32(20.0)))
+        k += 1
+    out[i] = v
+
+
+def test_loops_from_below_zero_to_zero(client):
+    if not client.features().dtypes["i64"].arithmetic:
+        pytest.skip("the device lacks arithmetic:i64")
+    x = np.arange(64, dtype=np.float32) / 8
+    out = client.zeros(64, np.float32)
+    counted.launch(client, 1, 64, client.tensor(x), out)
+    np.testing.assert_array_equal(out.numpy(), np.where(x > 5, 1, x + 1280).astype(np.float32))

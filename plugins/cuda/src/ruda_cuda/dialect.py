@@ -29,6 +29,8 @@ _NAMES = {
 FUNCTIONS: dict[str, str] = {
     **{f"{fn}:f32": text.format(f="f") for fn, text in _NAMES.items()},
     **{f"{fn}:f64": text.format(f="") for fn, text in _NAMES.items()},
+    # Not fabsf: NVIDIA's assembler (seen in CUDA 13) takes `|x| > -1` for true, which it is not of NaN.
+    "abs:f32": "__uint_as_float(__float_as_uint({0}) & 0x7fffffffu)",
     **{
         f"{fn}:{dtype}": f"{fn[-3:]}({{0}}, {{1}})"
         for fn in ("min", "max", "fmin", "fmax")

@@ -39,6 +39,8 @@ FUNCTIONS: dict[str, str] = {
     **{f"{name}:{kind}": f"{name}({{0}})" for name in ("popcount", "clz") for kind in ("int", "uint")},
     "fma:float": "fma({0}, {1}, {2})",
     "abs:uint": "{0}",
+    # Not fabs: NVIDIA's assembler (seen in CUDA 13) takes `|x| > -1` for true, which it is not of NaN.
+    "abs:f32": "as_float(as_uint({0}) & 0x7fffffffu)",
     "mulhi:uint": "mul_hi({0}, {1})",
 }
 
