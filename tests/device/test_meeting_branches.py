@@ -79,9 +79,72 @@ def chooses_the_answer(x: Array[f32], n: i32, out: Array[f32]):
     out[ruda.ABSOLUTE_POS] = v
 
 
+@ruda.func
+def waits(v: f32):
+    tile = ruda.shared(f32, UNITS)
+    tile[ruda.UNIT_POS] = v
+    ruda.barrier()
+
+
+@ruda.kernel
+def leaves_behind_statements(x: Array[f32], n: i32, out: Array[f32]):
+    v = x[ruda.ABSOLUTE_POS]
+    w = x[len(x) - 1 - ruda.ABSOLUTE_POS]
+    left = i32(1)
+    while True:
+        if left <= 0 or v <= 0.0:
+            w += 1.0
+            break
+        left -= 1
+        w = v + f32(n)
+    waits(v)
+    out[ruda.ABSOLUTE_POS] = w
+
+
+@ruda.kernel
+def leaves_or_goes_on(x: Array[f32], n: i32, out: Array[f32]):
+    v = x[ruda.ABSOLUTE_POS]
+    w = x[len(x) - 1 - ruda.ABSOLUTE_POS]
+    left = i32(1)
+    while True:
+        if left <= 0 or v <= 0.0:
+            break
+        else:
+            left -= 1
+            w = v + f32(n)
+    waits(v)
+    out[ruda.ABSOLUTE_POS] = w
+
+
+@ruda.kernel
+def leaves_by_two(x: Array[f32], n: i32, out: Array[f32]):
+    v = x[ruda.ABSOLUTE_POS]
+    w = x[len(x) - 1 - ruda.ABSOLUTE_POS]
+    left = i32(1)
+    while True:
+        if v <= 0.0:
+            w -= 1.0
+            if n > 3:
+                break
+        if left <= 0:
+            break
+        left -= 1
+        w = v + f32(n)
+    waits(v)
+    out[ruda.ABSOLUTE_POS] = w
+
+
 @pytest.mark.parametrize(
     "kernel",
-    [assigns, returns_from_one_way, keeps_the_answer, chooses_the_answer],
+    [
+        assigns,
+        returns_from_one_way,
+        keeps_the_answer,
+        chooses_the_answer,
+        leaves_behind_statements,
+        leaves_or_goes_on,
+        leaves_by_two,
+    ],
     ids=lambda kernel: kernel.name,
 )
 @pytest.mark.parametrize("n", [5, 6])

@@ -12,7 +12,7 @@ from ruda_core.codegen.scopes import used_dtypes
 from ruda_core.codegen.writer import bare
 from ruda_core.dtypes import DType, ValueType, VecType, bf16, f16, i32, u32, unsigned, vec
 from ruda_core.ir import nodes as ir
-from ruda_opencl.gathering import ABSENT, APART, gathers, some_leave
+from ruda_opencl.gathering import ABSENT, APART, gathers, jumps, some_leave
 
 _WHOLE = re.compile(r"\d+u?")
 _SHORTEST_WALK, _LONGEST_WALK = 3, 4095
@@ -238,12 +238,15 @@ class OpenCLRenderer(CRenderer):
         return f"({text} & {APART})" if self._gathers else text
 
     def stmt_If(self, s: ir.If) -> None:
-        if not self._gathers or s.orelse or not isinstance(s.then[0], ir.Break):
+        if not self._gathers or not jumps(s.then):
             super().stmt_If(s)
             return
         # A loop that could go on for units that are not there is another loop to PoCL.
         with self.w.braces(f"if ({self.expr(s.cond)} | {ABSENT})"):
             self.body(s.then)
+        if s.orelse:
+            with self.w.braces("else"):
+                self.body(s.orelse)
 
     def stmt_For(self, s: ir.For) -> None:
         self._left = some_leave(s)

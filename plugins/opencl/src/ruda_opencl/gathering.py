@@ -26,6 +26,11 @@ def gathers(body: ir.Body) -> bool:
     return any(isinstance(s, ir.Barrier) for s in walk(body))
 
 
+def jumps(body: ir.Body) -> bool:
+    """Whether units may leave a loop or the kernel somewhere in `body`."""
+    return any(isinstance(s, (ir.Break, ir.Leave)) for s in walk(body))
+
+
 def some_leave(loop: ir.For) -> bool:
     """Whether units may leave a loop before others. Not where it has barriers: then the language forbids it."""
-    return any(isinstance(s, (ir.Break, ir.Leave)) for s in walk(loop.body)) and not gathers(loop.body)
+    return jumps(loop.body) and not gathers(loop.body)
