@@ -34,7 +34,8 @@ from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter
 
 _STOPS = {"<": 1, "<=": 0, ">=": 1, ">": 0}
-"""How a loop's condition can say that it ends at 1."""
+_MIRRORED_STOPS = {">": 1, ">=": 0, "<=": 1, "<": 0}
+"""How a loop's condition can say that it ends at 1, with the counter on the left and on the right."""
 _ALL = frozenset({"+", "-", "*", "/"})
 
 
@@ -72,9 +73,10 @@ class _Integers(Rewriter):
         if isinstance(expr, ir.Compare) and expr.a.type.kind == "int":
             if expr.a.type.scalar is i64:
                 return replace(expr, a=_unknown(expr.a), b=_unknown(expr.b))
-            counter = isinstance(expr.a, ir.Ref)
-            if counter and expr.op in _STOPS and _is_const(expr.b, _STOPS[expr.op]):
+            if isinstance(expr.a, ir.Ref) and _is_const(expr.b, _STOPS.get(expr.op)):
                 return replace(expr, b=_fenced(expr.b))
+            if isinstance(expr.b, ir.Ref) and _is_const(expr.a, _MIRRORED_STOPS.get(expr.op)):
+                return replace(expr, a=_fenced(expr.a))
         return _once(expr)
 
 
@@ -143,7 +145,7 @@ def _is_float(expr: ir.Expr, op: str) -> bool:
     return isinstance(expr, ir.Binary) and expr.type.is_float and expr.op == op
 
 
-def _is_const(expr: ir.Expr, value: int) -> bool:
+def _is_const(expr: ir.Expr, value: int | None) -> bool:
     return isinstance(expr, ir.Const) and expr.value == value
 
 

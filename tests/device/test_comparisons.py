@@ -112,6 +112,10 @@ def counted(x: Array[f32], out: Array[f32]):
     while k < 1:
         v = ruda.select(x[i] > 5.0, f32(i64(v) != 0), v + ruda.abs(f32(20.0)))
         k += 1
+    k = i32(-2)
+    while 1 > k:
+        v = ruda.select(x[i] > 5.0, f32(i64(v) != 0), v + ruda.abs(f32(3.0)))
+        k += 1
     out[i] = v
 
 
@@ -121,4 +125,4 @@ def test_loops_from_below_zero_to_zero(client):
     x = np.arange(64, dtype=np.float32) / 8
     out = client.zeros(64, np.float32)
     counted.launch(client, 1, 64, client.tensor(x), out)
-    np.testing.assert_array_equal(out.numpy(), np.where(x > 5, 1, x + 1280).astype(np.float32))
+    np.testing.assert_array_equal(out.numpy(), np.where(x > 5, 1, x + 1289).astype(np.float32))

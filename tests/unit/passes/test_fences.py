@@ -102,6 +102,8 @@ def test_the_one_that_a_counter_stops_at_is_hidden() -> None:
     for op, end in (("<", 1), ("<=", 0), (">=", 1), (">", 0)):
         assert "fence" in hidden(lambda x, op=op, end=end: b.compare(op, x, b.const(i32, end)), i32)
         assert "fence" not in hidden(lambda x, op=op, end=end: b.compare(op, x, b.const(i32, end + 1)), i32)
+    for op, end in ((">", 1), (">=", 0), ("<=", 1), ("<", 0)):
+        assert "fence" in hidden(lambda x, op=op, end=end: b.compare(op, b.const(i32, end), x), i32)
 
 
 def test_parameters_are_hidden_where_conditions_are_followed_back_to_them() -> None:
