@@ -39,6 +39,9 @@ IMAGE = 2048
 PROCESSES = 5
 LAUNCHES = 500
 REPEAT = 9
+SETTLE = 0.03
+"""Seconds between the turns, of all alike: OpenMP's and OpenBLAS's threads go on spinning after a call, on the
+processors that whoever comes next needs."""
 CPU, OPENCL = "cpu:0", "opencl:0"
 MS: Any = {"scale": 1e3, "unit": "ms"}
 
@@ -213,7 +216,9 @@ def seconds_of(name: str, clients: Mapping[str, ruda.ComputeClient]) -> list[Row
     if case.numpy is not None:
         calls["NumPy"] = case.numpy
     # two calls at a time: what one leaves in the caches is not only the next one's to pay
-    times = dict(zip(calls, median_each(list(calls.values()), repeat=REPEAT, number=2), strict=True))
+    settle = partial(time.sleep, SETTLE)
+    each = median_each(list(calls.values()), repeat=REPEAT, number=2, settle=settle)
+    times = dict(zip(calls, each, strict=True))
     ours = times[CPU]
     rows = []
     ways = {way: t for way, t in times.items() if way.startswith("Numba")}

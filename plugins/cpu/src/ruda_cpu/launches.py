@@ -48,8 +48,9 @@ class Program:
         units = source.dim[0] * source.dim[1] * source.dim[2]
         self.group_seconds = units * _UNIT_SECONDS
         """Estimated time of one workgroup on one thread."""
-        atomics = source.text.count("atomicrmw") - 1 + source.text.count("cmpxchg")  # one is the job's own
-        self._contended = atomics > 0
+        text = source.text
+        own = text.count("atomicrmw add ptr %job,")  # each of the text's functions hands out groups by one
+        self._contended = text.count("atomicrmw") > own or "cmpxchg" in text
         self._alone: float | None = None
         self._together: float | None = None
         self._launches = 0
