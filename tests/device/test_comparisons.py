@@ -113,7 +113,7 @@ def counted(x: Array[f32], out: Array[f32]):
         v = ruda.select(x[i] > 5.0, f32(i64(v) != 0), v + ruda.abs(f32(20.0)))
         k += 1
     k = i32(-2)
-    while 1 > k:
+    while k < 1:
         v = ruda.select(x[i] > 5.0, f32(i64(v) != 0), v + ruda.abs(f32(3.0)))
         k += 1
     out[i] = v
