@@ -80,11 +80,15 @@ class CLikeRenderer(CLikeSpelling):
             self.masked_store(s.array, index, shift, s.mask, value)
 
     def stmt_If(self, s: ir.If) -> None:
-        with self.w.braces(f"if ({bare(self.condition(self.expr(s.cond)))})"):
+        with self.w.braces(f"if ({bare(self.taken(s))})"):
             self.body(s.then)
         if s.orelse:
             with self.w.braces("else"):
                 self.body(s.orelse)
+
+    def taken(self, s: ir.If) -> str:
+        """Hook: the condition of a branch, for targets that have to be told what lies behind it."""
+        return self.condition(self.expr(s.cond))
 
     def stmt_Loop(self, s: ir.Loop) -> None:
         with self.w.braces(self.forever):

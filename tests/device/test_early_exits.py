@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from workgroups import assert_agrees, halved, turned, values, waits
 
 import ruda_core as ruda
 from ruda_core import Array, f32, i32
-
-UNITS = 32
-
-
-@ruda.func
-def turned(x: Array[f32]):
-    """What another unit of the workgroup reads, so that each has gone through a barrier."""
-    tile = ruda.shared(f32, UNITS)
-    tile[ruda.UNIT_POS] = x[ruda.ABSOLUTE_POS]
-    ruda.barrier()
-    return tile[(ruda.UNIT_POS + 12) % UNITS]
 
 
 @ruda.func
@@ -35,9 +25,7 @@ def returns(x: Array[f32], n: i32, out: Array[f32]):
         if v < 0.0:
             out[ruda.ABSOLUTE_POS] = -1.0
             return
-    for _ in range(n):
-        v = v * 0.5 + 1.0
-    out[ruda.ABSOLUTE_POS] = v
+    out[ruda.ABSOLUTE_POS] = halved(v, n)
 
 
 @ruda.kernel
@@ -46,9 +34,7 @@ def returns_by_both(x: Array[f32], n: i32, out: Array[f32]):
     if n > 3 and settled(v, n) * v < 0.0:
         out[ruda.ABSOLUTE_POS] = -1.0
         return
-    for _ in range(n):
-        v = v * 0.5 + 1.0
-    out[ruda.ABSOLUTE_POS] = v
+    out[ruda.ABSOLUTE_POS] = halved(v, n)
 
 
 @ruda.kernel
@@ -80,7 +66,7 @@ def goes_on(x: Array[f32], n: i32, out: Array[f32]):
 
 
 @ruda.func
-def halved(v: f32, n: i32):
+def halved_or_not(v: f32, n: i32):
     if n > 3:
         v += 1.0
         if v < 0.0:
@@ -92,7 +78,7 @@ def halved(v: f32, n: i32):
 
 @ruda.kernel
 def returns_from_a_function(x: Array[f32], n: i32, out: Array[f32]):
-    out[ruda.ABSOLUTE_POS] = halved(turned(x), n)
+    out[ruda.ABSOLUTE_POS] = halved_or_not(turned(x), n)
 
 
 @ruda.kernel
@@ -114,9 +100,7 @@ def stops(x: Array[f32], n: i32, out: Array[f32]):
     while left > 0 and v > 0.0:
         left -= 1
         w = v + f32(n)
-    tile = ruda.shared(f32, UNITS)
-    tile[ruda.UNIT_POS] = v
-    ruda.barrier()
+    waits(v)
     out[ruda.ABSOLUTE_POS] = w
 
 
@@ -127,11 +111,4 @@ def stops(x: Array[f32], n: i32, out: Array[f32]):
 )
 @pytest.mark.parametrize("order", [1, -1])
 def test_each_unit_goes_its_own_way(client, kernel, order):
-    x = np.sort(np.random.default_rng(0).standard_normal(4 * UNITS).astype(np.float32) * 3)[::order]
-
-    def run(where):
-        out = where.zeros(4 * UNITS, np.float32)
-        kernel.launch(where, 4, UNITS, where.tensor(x.copy()), 5, out)
-        return out.numpy()
-
-    np.testing.assert_allclose(run(client), run(ruda.client("reference")), rtol=1e-6)
+    assert_agrees(client, kernel, np.sort(values())[::order].copy(), 5)

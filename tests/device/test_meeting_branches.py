@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from workgroups import UNITS, assert_agrees, halved, turned, values, waits
 
 import ruda_core as ruda
 from ruda_core import Array, f32, i32
-
-UNITS = 32
 
 
 @ruda.func
@@ -32,21 +30,6 @@ def assigns(x: Array[f32], n: i32, out: Array[f32]):
     tile[ruda.UNIT_POS] = read + f32(k)
     ruda.barrier()
     out[ruda.ABSOLUTE_POS] = f32(k) + tile[(ruda.UNIT_POS + 5) % UNITS]
-
-
-@ruda.func
-def turned(x: Array[f32]):
-    tile = ruda.shared(f32, UNITS)
-    tile[ruda.UNIT_POS] = x[ruda.ABSOLUTE_POS]
-    ruda.barrier()
-    return tile[(ruda.UNIT_POS + 12) % UNITS]
-
-
-@ruda.func
-def halved(v: f32, n: i32):
-    for _ in range(n):
-        v = v * 0.5 + 1.0
-    return v
 
 
 @ruda.kernel
@@ -77,13 +60,6 @@ def chooses_the_answer(x: Array[f32], n: i32, out: Array[f32]):
     if ruda.select(n < 6, mixed(x[ruda.ABSOLUTE_POS]) > 0.0, True):
         v = halved(v, n)
     out[ruda.ABSOLUTE_POS] = v
-
-
-@ruda.func
-def waits(v: f32):
-    tile = ruda.shared(f32, UNITS)
-    tile[ruda.UNIT_POS] = v
-    ruda.barrier()
 
 
 @ruda.kernel
@@ -149,11 +125,4 @@ def leaves_by_two(x: Array[f32], n: i32, out: Array[f32]):
 )
 @pytest.mark.parametrize("n", [5, 6])
 def test_no_unit_speaks_for_another(client, kernel, n):
-    x = np.random.default_rng(0).standard_normal(4 * UNITS).astype(np.float32) * 3
-
-    def run(where):
-        out = where.zeros(4 * UNITS, np.float32)
-        kernel.launch(where, 4, UNITS, where.tensor(x), n, out)
-        return out.numpy()
-
-    np.testing.assert_allclose(run(client), run(ruda.client("reference")), rtol=1e-6)
+    assert_agrees(client, kernel, values(), n)

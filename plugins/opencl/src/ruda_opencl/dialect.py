@@ -237,16 +237,11 @@ class OpenCLRenderer(CRenderer):
     def condition(self, text: str) -> str:
         return f"({text} & {APART})" if self._gathers else text
 
-    def stmt_If(self, s: ir.If) -> None:
+    def taken(self, s: ir.If) -> str:
         if not self._gathers or not jumps(s.then):
-            super().stmt_If(s)
-            return
+            return super().taken(s)
         # A loop that could go on for units that are not there is another loop to PoCL.
-        with self.w.braces(f"if ({self.expr(s.cond)} | {ABSENT})"):
-            self.body(s.then)
-        if s.orelse:
-            with self.w.braces("else"):
-                self.body(s.orelse)
+        return f"({self.expr(s.cond)} | {ABSENT})"
 
     def stmt_For(self, s: ir.For) -> None:
         self._left = some_leave(s)
