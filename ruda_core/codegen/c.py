@@ -144,6 +144,21 @@ class CRenderer(CLikeRenderer):
             return self.convert(dtype, f32, self._float(f32, value))
         return f"({text})" if text.startswith("-") else text
 
+    def hidden_zero(self, *, negative: bool = False) -> str:
+        """An f32 zero that only the host knows."""
+        return self.bitcast(f32, u32, f"({self.slot('zero')} | 0x80000000u)" if negative else self.slot("zero"))
+
+    def choice(self, e: ir.Expr) -> str:
+        # NVIDIA's assembler (CUDA 13) makes `c ? -1.0f : -0.0f` a converted integer, whose zero is positive.
+        match e:
+            case ir.Const(type=VecType() as vector, value=value):
+                return self.vector(vector, [self.choice(ir.Const(vector.scalar, e.span, value))])
+            case ir.Const(type=dtype, value=0) if dtype is f32:
+                return self.hidden_zero(negative=math.copysign(1.0, e.value) < 0)
+            case ir.MakeVector(type=VecType() as vector, args=args):
+                return self.vector(vector, [self.choice(a) for a in args])
+        return self.expr(e)
+
     def convert(self, to: ValueType, of: ValueType, text: str) -> str:
         if to == of:
             return text

@@ -40,7 +40,7 @@ class CLikeRenderer(CLikeSpelling):
         self.let(s.symbol, self.expr(s.value))
 
     def stmt_Assign(self, s: ir.Assign) -> None:
-        name, value = self.names.of(s.symbol), self.expr(s.value)
+        name, value = self.names.of(s.symbol), self.choice(s.value)
         if s in self._declarations.with_value:
             self.w.line(self.declare(name, s.symbol.type, value, mutable=True) + ";")
         else:
@@ -53,8 +53,9 @@ class CLikeRenderer(CLikeSpelling):
         self.let(s.symbol, value)
 
     def stmt_Store(self, s: ir.Store) -> None:
+        value = self.choice if s.array.space == "local" else self.expr
         with self._where(s.check):
-            self.w.line(self.store(s.array, self._index(s), self.expr(s.value), s.value.type))
+            self.w.line(self.store(s.array, self._index(s), value(s.value), s.value.type))
 
     def stmt_Atomic(self, s: ir.Atomic) -> None:
         index, args = self._index(s), [self.expr(a) for a in s.args]

@@ -102,6 +102,10 @@ class CLikeSpelling:
         """Hook: `a` where `cond` (bool, or a bool vector of `lanes`), else `b`."""
         self.unwritten("select")
 
+    def choice(self, e: ir.Expr) -> str:
+        """Hook: a side of a select, or what a variable is given: values of which a place may see either."""
+        return self.expr(e)
+
     def condition(self, text: str) -> str:
         """Hook: the bool that a branch is taken by, with what the target's compiler has to be told there."""
         return text
@@ -313,7 +317,7 @@ class CLikeSpelling:
         cond, lanes = self.expr(e.cond), e.cond.type.lanes
         if lanes == 1:
             cond = self.condition(cond)
-        return self.select(cond, self.expr(e.a), self.expr(e.b), e.type, lanes)
+        return self.select(cond, self.choice(e.a), self.choice(e.b), e.type, lanes)
 
     def expr_Math(self, e: ir.Math) -> str:
         of = e.args[0].type.scalar

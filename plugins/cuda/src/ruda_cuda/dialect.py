@@ -273,9 +273,8 @@ class CudaRenderer(CRenderer):
 
     def comparison(self, op: str, operand: ValueType, a: str, b: str) -> str:
         if operand is f32 and op in ("<=", ">="):
-            # By a zero that only the host knows: NVIDIA's assembler (CUDA 13) takes `x * x >= 0` for true, of NaN too.
-            hidden = f"__uint_as_float({self.slot('zero')})"
-            a, b = (hidden if text in _ZEROS else text for text in (a, b))
+            # NVIDIA's assembler (CUDA 13) takes `x * x >= 0` for true, of NaN too.
+            a, b = (self.hidden_zero() if text in _ZEROS else text for text in (a, b))
         return super().comparison(op, operand, a, b)
 
     def vector(self, value_type: VecType, parts: list[str]) -> str:
