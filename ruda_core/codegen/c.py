@@ -146,7 +146,9 @@ class CRenderer(CLikeRenderer):
 
     def hidden_zero(self, *, negative: bool = False) -> str:
         """An f32 zero that only the host knows."""
-        return self.bitcast(f32, u32, f"({self.slot('zero')} | 0x80000000u)" if negative else self.slot("zero"))
+        return self.bitcast(
+            f32, u32, f"({self.slot('zero')} | 0x80000000u)" if negative else self.slot("zero")
+        )
 
     def choice(self, e: ir.Expr) -> str:
         # NVIDIA's assembler (CUDA 13) makes `c ? -1.0f : -0.0f` a converted integer, whose zero is positive.

@@ -35,4 +35,6 @@ def test_minus_one_or_minus_zero(client):
     out = client.zeros((64, 6), np.float32)
     negated_choices.launch(client, 1, 64, client.tensor(x), out)
     right = np.where(x > 3, np.float32(-1), np.float32(-0.0))
-    np.testing.assert_array_equal(out.numpy().view(np.int32), np.repeat(right.view(np.int32), 6).reshape(64, 6))
+    np.testing.assert_array_equal(
+        out.numpy().view(np.int32), np.repeat(right.view(np.int32), 6).reshape(64, 6)
+    )
