@@ -7,7 +7,8 @@ parameter, and a constant by which nothing gets simpler. The right side of `-` a
 the same value as the left, gets a fence of another kind; for `/` also a constant, whose reciprocal is not exact.
 The sides of choices and comparisons are hidden too, and floats made of bits: where one is found to be infinite or
 NaN, such a compiler takes it that the place is never reached, and drops what is around it. A comparison that is
-negated is hidden, since it would be turned into its opposite, which is wrong of NaN.
+negated is hidden, since it would be turned into its opposite, which is wrong of NaN. Zeros to choose are hidden, since
+NVIDIA's assembler (CUDA 13) gives a choice between -1 and -0 a positive zero.
 A product that a kernel lets be fused into the sum around it needs no fence of its own.
 
 Some integers are hidden too, on the same targets. Those widened to i64: Mesa's compiler (seen in 22.3) recognises
@@ -97,7 +98,7 @@ class _Hiding(Rewriter):
         if isinstance(expr, ir.Bitcast) and expr.type.is_float:
             return _fenced(expr)
         if isinstance(expr, ir.Select) and expr.type.is_float:
-            return replace(expr, a=_side(expr.a), b=_side(expr.b))
+            return replace(expr, a=_choice(expr.a), b=_choice(expr.b))
         if isinstance(expr, ir.Compare) and expr.a.type.is_float:
             return replace(expr, a=_side(expr.a), b=_side(expr.b))
         if isinstance(expr, ir.Unary) and expr.op == "not" and _of_floats(expr.a):
@@ -177,6 +178,11 @@ def _side(expr: ir.Expr) -> ir.Expr:
     """A side of a choice or comparison, fenced if a compiler might find that it is infinite or NaN."""
     inner = expr.a if isinstance(expr, ir.Unary) else expr
     return expr if isinstance(inner, (ir.Const, ir.Select)) else _hidden(expr)
+
+
+def _choice(expr: ir.Expr) -> ir.Expr:
+    """A side of a choice, fenced for the same reason, or because it is a zero that has to keep its sign."""
+    return _fenced(expr) if isinstance(expr, ir.Const) and not expr.value else _side(expr)
 
 
 def _is_opaque(expr: ir.Expr) -> bool:
