@@ -39,6 +39,8 @@ IMAGE = 2048
 PROCESSES = 5
 LAUNCHES = 500
 REPEAT = 9
+TURN = 0.03
+"""Seconds of calls in a turn, at least two: only the first follows what another has left in the caches."""
 SETTLE = 0.03
 """Seconds between the turns, of all alike: OpenMP's and OpenBLAS's threads go on spinning after a call, on the
 processors that whoever comes next needs."""
@@ -215,10 +217,13 @@ def seconds_of(name: str, clients: Mapping[str, ruda.ComputeClient]) -> list[Row
             check(f"{title} by Numba {way}", arguments[-1], expected, case.agree)
     if case.numpy is not None:
         calls["NumPy"] = case.numpy
-    # two calls at a time: what one leaves in the caches is not only the next one's to pay
     settle = partial(time.sleep, SETTLE)
-    each = median_each(list(calls.values()), repeat=REPEAT, number=2, settle=settle)
-    times = dict(zip(calls, each, strict=True))
+    once = median_each(list(calls.values()), repeat=3, number=1, settle=settle)
+    turns = [
+        partial(repeated, call, max(2, round(TURN / t))) for call, t in zip(calls.values(), once, strict=True)
+    ]
+    each = median_each(turns, repeat=REPEAT, number=1, settle=settle)
+    times = {name: t / turn.args[1] for name, t, turn in zip(calls, each, turns, strict=True)}
     ours = times[CPU]
     rows = []
     ways = {way: t for way, t in times.items() if way.startswith("Numba")}
@@ -239,6 +244,11 @@ def check(what: str, got: Any, expected: Any, agree: float) -> None:
     right = float(np.mean(got == expected))
     if right < agree:
         raise SystemExit(f"{what}: only {right:.1%} of the results are right")
+
+
+def repeated(call: Call, number: int) -> None:
+    for _ in range(number):
+        call()
 
 
 def waited(client: ruda.ComputeClient, launch: Call) -> Call:

@@ -82,7 +82,7 @@ def reduction(client: ruda.ComputeClient, cupy: Any) -> list[Row]:
     elements = min(ELEMENTS, client.properties().max_allocation // 4)
     x = client.tensor(np.ones(elements, np.float32))
     x4 = x.vectorized(4)
-    groups = 8 * (client.properties().multiprocessors or 64)
+    groups = 16 * (client.properties().multiprocessors or 64)
     partial, out = client.zeros(groups, np.float32), client.zeros(1, np.float32)
     partial4 = partial.vectorized(4)
 

@@ -9,7 +9,7 @@ F4 = Vec[f32, 4]
 
 UNITS = 512
 """Units of a workgroup of `total` where there is much to add."""
-FEW_UNITS = 64
+FEW_UNITS = 256
 """Units of the one workgroup that adds the partial sums."""
 BLOCK = 128
 """Rows and columns of the result that a workgroup of `matmul` makes."""
@@ -33,19 +33,21 @@ def saxpy4(a: f32, x: Array[F4], y: Array[F4]):
 
 @ruda.kernel
 def total(x: Array[F4], out: Array[f32]):
-    """One partial sum for each workgroup: vector loads, then a tree in shared memory."""
+    """One partial sum for each workgroup, of a piece without gaps: vector loads, then a tree in shared memory."""
     units = ruda.WORKGROUP_DIM
     tile = ruda.shared(f32, units)
     unit = ruda.UNIT_POS
-    step = ruda.WORKGROUP_COUNT * units
+    turn = 2 * units
+    piece = (len(x) + ruda.WORKGROUP_COUNT * turn - 1) // (ruda.WORKGROUP_COUNT * turn) * turn
+    i = ruda.WORKGROUP_POS * piece + unit
+    end = min(i - unit + piece, len(x))
     acc = F4(0.0, 0.0, 0.0, 0.0)
     more = F4(0.0, 0.0, 0.0, 0.0)
-    i = ruda.ABSOLUTE_POS
-    while i + step < len(x):
+    while i + units < end:
         acc += x[i]
-        more += x[i + step]
-        i += 2 * step
-    if i < len(x):
+        more += x[i + units]
+        i += turn
+    if i < end:
         acc += x[i]
     tile[unit] = (acc + more).sum()
     ruda.barrier()
