@@ -87,7 +87,8 @@ Peer = tuple[Callable[[], object], Callable[[], object]]
 def measure(client: ComputeClient, number: int, repeat: int = 21, peer: Peer | None = None) -> list[float]:
     """Median seconds of a generic launch, of a prepared one, and of the peer's."""
     x, y = client.zeros(1024, np.float32), client.zeros(1024, np.float32)
-    scale.launch(client, 16, 64, 2.0, 1024, x, y)
+    for _ in range(2):
+        scale.launch(client, 16, 64, 2.0, 1024, x, y)
     prepared = scale.prepare(client, 64, 2.0, 1024, x, y)
     launch = scale.launch
     functions: list[Callable[[], object]] = [

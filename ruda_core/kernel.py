@@ -71,6 +71,8 @@ class Kernel:
         self._specialiser: Specialiser | None = None
         self._captures: tuple[Capture, ...] = ()
         self._tables: dict[Mode, dict[Any, Launcher]] = {"checked": {}, "validate": {}, "unchecked": {}}
+        self._ready: dict[Any, Launcher] = {}
+        """Checked launchers by server and dim, for fronts; each is here from its second launch on."""
 
     def __repr__(self) -> str:
         return f"<ruda kernel {self.name}>"
@@ -215,7 +217,10 @@ class Kernel:
             new = tuple(c for c in captures if c not in self._captures)
             if new:
                 self._captures = (*self._captures, *new)
-                for every in self._tables.values():  # their keys lack what has just been found
+                for every in (
+                    *self._tables.values(),
+                    self._ready,
+                ):  # their keys lack what has just been found
                     every.clear()
             captured = capture_key(self._captures) if self._captures else ()
             if specialiser.trivial and not captured:
@@ -228,17 +233,21 @@ class Kernel:
         return launcher
 
     def _put_front(self, launcher: Launcher, dim: Any) -> None:
-        """From now on launches look into the table of checked launchers themselves; after the first with this
-        launcher, its like need not even do that."""
+        """From now on launches look into a table of launchers themselves; from the second with this launcher on,
+        its like need not even do that. The second, since many kernels are launched once, soon after the start."""
         builder = launcher.builder
-        launch = front(
-            len(builder.plan.params),
-            self._tables["checked"],
-            lambda client, dim: self._find("checked", client, dim, ()),
-            partial(Kernel.launch, self),
-        )
+
+        def find(client: ComputeClient, shape: Any) -> Launcher:
+            found = self._find("checked", client, shape, ())
+            facts = found.builder.variants.first
+            if facts is not None and not self._captures and type(shape) in (int, tuple):
+                self._ready[server_of(client), shape] = found
+                if found is launcher:
+                    self._show(builder.home(facts, dim, launcher, launch))
+            return found
+
+        launch = front(len(builder.plan.params), self._ready, find, partial(Kernel.launch, self))
         self._show(launch)
-        builder.variants.on_first = lambda facts: self._show(builder.home(facts, dim, launcher, launch))
 
     def _show(self, launch: Callable[..., None]) -> None:
         if self._captures:  # found meanwhile: they are part of every look-up

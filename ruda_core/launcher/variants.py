@@ -58,16 +58,15 @@ class Variants:
         self.loaded: dict[VariantFacts, tuple[KernelSource, Any]] = {}
         """Source and program of each variant."""
         self.tails: dict[Hashable, Tail] = {}
-        self.on_first: Callable[[VariantFacts], None] | None = None
-        """Called once, with the facts of the first ordinary launch, after its variant is loaded."""
+        self.first: VariantFacts | None = None
+        """The facts of the first ordinary launch, once its variant is loaded."""
 
     def miss(self, key: Hashable, *arrays: Any) -> Tail:
         """The tail for arguments within all limits, from now on found under `key`."""
         facts = facts_of(self._names, arrays)
         tail = self.tails[key] = self.of(facts)
-        if self.on_first is not None:
-            call, self.on_first = self.on_first, None
-            call(facts)
+        if self.first is None:
+            self.first = facts
         return tail
 
     def of(self, facts: VariantFacts) -> Tail:
