@@ -58,7 +58,7 @@ def _make_launchers_again(server: DriverServer) -> None:
     """Drop the launch functions that are kept, which go straight to the driver."""
     with server.lock:
         for queue in server.queues:
-            queue.base.clear()
+            queue.base.made.clear()
         if not _lost(server):
             server.queueing.retable_all()
 

@@ -111,6 +111,7 @@ class Builder:
             "int": int,
             "float": float,
             "KeyError": KeyError,
+            "AttributeError": AttributeError,
             "Exception": Exception,
             "Tensor": RudaTensor,
             "missing": MISSING,

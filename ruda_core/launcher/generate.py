@@ -41,8 +41,17 @@ class Writer:
         return "".join(f"{p.name}={self.p}missing, " for p in self.params)
 
     def checks(self) -> Iterator[str]:
-        """Types of the arguments; what does not fit goes to its converter, which gives a value or raises."""
+        """Types of the arguments; what does not fit goes to its converter, which gives a value or raises.
+
+        What has no `_array` is no tensor.
+        """
         r = self.p
+        plain = [p.name for p in self.params if isinstance(p, ArrayParam) and p.rank is None]
+        if plain:
+            odd = " or ".join(f"{n}._array is not {r}kind_{n}" for n in plain)
+            yield f"try: {r}odd = {odd}"
+            yield f"except {r}AttributeError: {r}odd = True"
+            yield f"if {r}odd: " + "; ".join(f"{n} = {r}resolve_{n}({n})" for n in plain)
         for param in self.params:
             n = param.name
             if isinstance(param, ScalarParam):
@@ -51,11 +60,7 @@ class Writer:
                 if param.dtype == "bool":
                     guard = f"if {n} is not True and {n} is not False: "
                 yield f"{guard}{n} = {r}convert_{n}({n})"
-            elif param.rank is None:
-                yield (
-                    f"if {r}type({n}) is not {r}Tensor or {n}._array is not {r}kind_{n}: {n} = {r}resolve_{n}({n})"
-                )
-            else:
+            elif param.rank is not None:
                 yield (
                     f"if {r}type({n}) is not {r}Tensor or {n}.dtype is not {r}kind_{n} "
                     f"or {r}len({n}.shape) != {param.rank}: {n} = {r}resolve_{n}({n})"
@@ -166,7 +171,10 @@ class Writer:
         yield "try:"
         yield f" if {home}:"
         arguments = ", ".join([f"{r}sid", grid, *storages, f"{r}words"])
-        yield f"  {r}q.slots[{r}program]({arguments})"
+        yield f"  try: {r}enqueue = {r}q.slots[{r}program]"
+        yield f"  except {r}KeyError: {r}enqueue = None"
+        yield f"  if {r}enqueue is None: {r}enqueue = {r}q.table[{r}program]"
+        yield f"  {r}enqueue({arguments})"
         yield f"  {r}q.seq += 1"
         if overtake and bound:
             stamps = " = ".join(f"{r}b_{n}.stamp" for n in bound)

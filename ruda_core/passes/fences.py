@@ -5,7 +5,7 @@ operation that it could simplify, unless the kernel gives leave by `fp_fast`. So
 of square roots is fenced, and every operand is hidden: a variable is, once what it was given is fenced; so is a
 parameter, and a constant by which nothing gets simpler. The right side of `-` and `/`, which may turn out to be
 the same value as the left, gets a fence of another kind; for `/` also a constant, whose reciprocal is not exact.
-The sides of choices and comparisons are hidden too, and floats made of bits: where one is found to be infinite or
+The sides of choices and comparisons are hidden too, and floats made of bits or asked for theirs: where one is found to be infinite or
 NaN, such a compiler takes it that the place is never reached, and drops what is around it. A comparison that is
 negated is hidden, since it would be turned into its opposite, which is wrong of NaN. Zeros to choose are hidden, since
 NVIDIA's assembler (CUDA 13) gives a choice between -1 and -0 a positive zero.
@@ -95,8 +95,8 @@ class _Hiding(Rewriter):
             return _fenced(replace(expr, a=self.left(expr), b=self.right(expr)))
         if isinstance(expr, ir.Math) and expr.fn == "sqrt":
             return _fenced(expr)
-        if isinstance(expr, ir.Bitcast) and expr.type.is_float:
-            return _fenced(expr)
+        if isinstance(expr, ir.Bitcast):
+            return _fenced(expr) if expr.type.is_float else replace(expr, a=_side(expr.a))
         if isinstance(expr, ir.Select) and expr.type.is_float:
             return replace(expr, a=_choice(expr.a), b=_choice(expr.b))
         if isinstance(expr, ir.Compare) and expr.a.type.is_float:

@@ -121,7 +121,7 @@ class Graph:
         if server.captures.active:
             server.captures.refuse(stream, "replay")
         queue = server.queue_of(stream)
-        if self._simple and queue.slots is queue.base and self._at_home(queue):
+        if self._simple and queue.table is queue.base and self._at_home(queue):
             return
         for node in self._nodes:
             server.launch(stream, node.program, node.grid, node.blocks, node.writes, node.words)

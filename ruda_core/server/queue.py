@@ -14,44 +14,36 @@ if TYPE_CHECKING:
     from ruda_core.server.programs import Program
 
 
-class LaunchTable(dict["Program", LaunchFunction]):
+class LaunchTable:
     """A queue's launch functions by program, made when first asked for.
 
     Everything that changes what a launch does (a trace, a capture, a lost device) swaps a queue's
     table, so that launches pay for none of it.
     """
 
-    __slots__ = ("_make",)
+    __slots__ = ("_make", "made")
 
     def __init__(self, make: Callable[[Program], LaunchFunction]) -> None:
+        """`make` may raise for every program: of a queue that cannot be used, or whose launches go another way."""
         self._make = make
+        self.made: dict[Program, LaunchFunction] = {}
 
-    def __missing__(self, program: Program) -> LaunchFunction:
-        function = self[program] = self._make(program)
+    def __getitem__(self, program: Program) -> LaunchFunction:
+        function = self.made.get(program)
+        if function is None:
+            function = self.made[program] = self._make(program)
         return function
-
-
-class RaisingTable(LaunchTable):
-    """A table whose every look-up raises: of a queue that cannot be used, or whose launches go another way."""
-
-    __slots__ = ("_refuse",)
-
-    def __init__(self, refuse: Callable[[], NoReturn]) -> None:
-        self._refuse = refuse
-
-    def __missing__(self, program: Program) -> LaunchFunction:
-        self._refuse()
 
 
 class Diverted(Exception):  # noqa: N818  # no error: the launch takes the server's own path instead
     """Raised by the table of a queue that is being captured."""
 
 
-def _divert() -> NoReturn:
+def _divert(program: Program) -> NoReturn:
     raise Diverted
 
 
-DIVERTING = RaisingTable(_divert)
+DIVERTING = LaunchTable(_divert)
 
 
 class Queue:
@@ -68,6 +60,7 @@ class Queue:
         "native",
         "seq",
         "slots",
+        "table",
         "waited",
     )
 
@@ -79,8 +72,10 @@ class Queue:
         """The driver's own functions."""
         self.live: LaunchTable = base
         """These, or what a trace made of them."""
-        self.slots: LaunchTable = base
+        self.table: LaunchTable = base
         """What launches look up: `live`, or a table that raises."""
+        self.slots = base.made
+        """The functions that this has already: a plain dict, which is the quickest to look into."""
         self.seq = 0
         """Number of enqueues so far."""
         self.event: Any = None
@@ -90,6 +85,10 @@ class Queue:
         """How far into each other queue this one already waits."""
         self.free: dict[int, deque[Block]] = {}
         """Free blocks whose home this is, by size."""
+
+    def use(self, table: LaunchTable) -> None:
+        """From now on launches look into `table`."""
+        self.table, self.slots = table, table.made
 
     def __repr__(self) -> str:
         return f"Queue({self.index})"

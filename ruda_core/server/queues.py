@@ -10,7 +10,7 @@ from ruda_core.driver import LaunchFunction
 from ruda_core.profiling import Recorder
 from ruda_core.server import lifecycle
 from ruda_core.server.programs import Program
-from ruda_core.server.queue import DIVERTING, LaunchTable, Queue, RaisingTable
+from ruda_core.server.queue import DIVERTING, LaunchTable, Queue
 from ruda_core.server.tracing import traced_launch
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Queues:
             queue.live = queue.base
             if recorder is not None:
                 queue.live = LaunchTable(partial(self._traced, queue, recorder))
-            queue.slots = DIVERTING if self._server.captures.on(queue) else queue.live
+            queue.use(DIVERTING if self._server.captures.on(queue) else queue.live)
 
     def retable_all(self) -> None:
         """The same for all. Runs under the server's lock."""
@@ -77,9 +77,10 @@ class Queues:
 
     def end(self, refuse: Callable[[], NoReturn]) -> None:
         """From now on launches find no queue and no function: both look-ups end in `refuse`."""
-        table = RaisingTable(refuse)
+        table = LaunchTable(lambda program: refuse())
         for queue in self.all:
-            queue.live = queue.slots = table
+            queue.live = table
+            queue.use(table)
         self.by_stream.clear()
 
     def forked(self) -> None:

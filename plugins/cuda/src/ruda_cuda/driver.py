@@ -51,6 +51,7 @@ class CudaDriver(Driver):
         if device.index >= count:
             raise BackendUnavailable(f"{device}: this machine has {count} CUDA devices")
         self._index = device.index
+        self._several = count > 1
         version, newest = nvrtc.version(), runtime.driverGetVersion()
         if 1000 * version[0] > newest:
             raise BackendUnavailable(
@@ -163,7 +164,7 @@ class CudaDriver(Driver):
         source = program.source
         pointers = len(source.bindings)
         block = source.layout.nbytes if source.layout.slots else 0
-        make = launch_maker(pointers)
+        make = launch_maker(pointers, several=self._several)
         arguments = Arguments(pointers, block)
         return make(program.function, queue, source.dim, source.location, self._index, arguments)
 

@@ -16,7 +16,7 @@ from ruda_cuda.failures import STALE, translated, wrapped
 _POINTER, _SIZE, _END = 1, 2, 0
 """CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END"""
 
-_made: dict[int, Callable[..., LaunchFunction]] = {}
+_made: dict[tuple[int, bool], Callable[..., LaunchFunction]] = {}
 
 
 class Arguments:
@@ -40,13 +40,16 @@ class Arguments:
         """Address of what `cuLaunchKernel` takes as `extra`."""
 
 
-def launch_maker(pointers: int) -> Callable[..., LaunchFunction]:
+def launch_maker(pointers: int, *, several: bool) -> Callable[..., LaunchFunction]:
     """A maker of launch functions for this many pointers, written out: a loop would cost more.
+
+    With `several` devices each launch sees to it that its own is current in this thread. A lone one is from its
+    first launch in a thread on, which fails and enters it.
 
     The driver copies the arguments before it returns; the queue's lock guards them until then. Pointers that are
     those of the launch before are there already.
     """
-    made = _made.get(pointers)
+    made = _made.get((pointers, several))
     if made is not None:
         return made
     listed = [f"b{i}" for i in range(pointers)]
@@ -59,6 +62,13 @@ def launch_maker(pointers: int) -> Callable[..., LaunchFunction]:
         if {" or ".join(f"{n} is not last_{n}" for n in listed)}:
             pack(buffer, 0, {names})
             {last} = {", ".join(listed)}"""
+    entering = (
+        """
+        if current.index != index:
+            enter(index)"""
+        if several
+        else ""
+    )
     call = "launch_kernel(function, x, y, z, dx, dy, dz, 0, native, 0, extra)"
     text = f"""
 def make(function, queue, dim, site, index, arguments):
@@ -67,9 +77,7 @@ def make(function, queue, dim, site, index, arguments):
     dx, dy, dz = dim
     {"".join(f"last_{n} = " for n in listed)}_ = None
     def launch(stream, x, y, z, {names}words):{pointing}
-        block.raw = words
-        if current.index != index:
-            enter(index)
+        block.raw = words{entering}
         try:
             {call}
         except DriverError as error:
@@ -78,7 +86,9 @@ def make(function, queue, dim, site, index, arguments):
             enter(index)
             with wrapped(recent):
                 {call}
-        remember(site)
+        if queue.last is not site:
+            queue.last = site
+            remember(site)
     launch.arguments = arguments  # what `extra` points into
     return launch
 """
@@ -92,5 +102,6 @@ def make(function, queue, dim, site, index, arguments):
         "wrapped": wrapped,
     }
     exec(text, scope)
-    _made[pointers] = scope["make"]
-    return _made[pointers]
+    maker: Callable[..., LaunchFunction] = scope["make"]
+    _made[pointers, several] = maker
+    return maker

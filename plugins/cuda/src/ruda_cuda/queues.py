@@ -15,11 +15,13 @@ from ruda_cuda.failures import NOT_READY, Failure, wrapped
 class Queue:
     """One stream, and its last launches' names. Streams live as long as the process."""
 
-    __slots__ = ("recent", "stream")
+    __slots__ = ("last", "recent", "stream")
 
     def __init__(self) -> None:
         self.stream: int = runtime.streamCreateWithFlags(runtime.streamNonBlocking)
         self.recent: deque[str] = deque(maxlen=8)
+        self.last: str | None = None
+        """The last of them, which a launch of the same kernel need not add again."""
 
 
 class Event:
