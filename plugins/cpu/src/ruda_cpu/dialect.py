@@ -1,15 +1,17 @@
 """The dialect: a legalised function as the text of an LLVM module.
 
-The entry point is `void(ptr job, ptr scratch)`. A job is words of 64 bits: the next workgroup (taken
-atomically, a chunk at a time), their number, the chunk, the count on each axis, two words unused, a pointer
-for each binding, then the parameter block. Scratch holds the arrays of one group that are not on the stack.
+The entry point is `i8(ptr job, ptr scratch)`; it gives 1 once all of the job is done, by whichever threads. A job
+is words of 64 bits: the next workgroup (taken atomically, a chunk at a time), their number, the chunk, the count on
+each axis, how many workgroups are done, a word unused, a pointer for each binding, then the parameter block. Scratch
+holds the arrays of one group that are not on the stack.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ruda_core.artifact import ParameterLayout
 from ruda_core.capabilities import Target
@@ -29,6 +31,17 @@ from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
 
 JOB_WORDS = 8
 """64-bit words of a job before its bindings."""
+_LOOKS = 4000
+"""How often a thread that found no chunk looks whether the others are done: for some 100 µs, which is what going to
+sleep and being woken take."""
+_PAUSES: dict[str, tuple[Any, ...]] = {
+    "x86_64": ("llvm.x86.sse2.pause",),
+    "aarch64": ("llvm.aarch64.hint", ("i32", "1")),
+}
+_PAUSE = _PAUSES.get(platform.machine())
+"""What a waiting loop calls between two looks, where the processor has something for that."""
+_DONE = 6
+"""The word that counts the workgroups that are done."""
 _STACK = 16 << 10
 """Bytes of the stack that values across regions may take, and as many for shared arrays."""
 _ATTRIBUTES = (
@@ -94,11 +107,11 @@ def _choice(function: ir.Function, layout: ParameterLayout, entry: str) -> str:
         every = f"%d{k}"
     return "\n".join(
         [
-            f"define void @{entry}(ptr %job, ptr noalias %scratch) #0 {{",
+            f"define i8 @{entry}(ptr %job, ptr noalias %scratch) #0 {{",
             *lines,
             f"  br i1 {every}, label %yes, label %no",
-            "yes:\n  tail call void @dense(ptr %job, ptr %scratch)\n  ret void",
-            "no:\n  tail call void @strided(ptr %job, ptr %scratch)\n  ret void\n}",
+            "yes:\n  %y = tail call i8 @dense(ptr %job, ptr %scratch)\n  ret i8 %y",
+            "no:\n  %n = tail call i8 @strided(ptr %job, ptr %scratch)\n  ret i8 %n\n}",
         ]
     )
 
@@ -141,7 +154,7 @@ class Module(Regions):
             self.cells[symbol] = Cell(self.w.variable(REGISTER[symbol.type.scalar.name]), False)
         self._groups()
         first, body = self.w.text_of(self.w.entry), self.w.text_of(self.w.lines)
-        head = f"define {linkage}void @{name}(ptr %job, ptr noalias %scratch) #0 {{\nentry:\n"
+        head = f"define {linkage}i8 @{name}(ptr %job, ptr noalias %scratch) #0 {{\nentry:\n"
         return f"{head}{first}\n  br label %take\n{body}\n}}"
 
     def _job_word(self, index: int, llvm_type: str = "i64") -> str:
@@ -234,6 +247,8 @@ class Module(Regions):
     def _groups(self) -> None:
         """Take chunks of groups until there are none; run the groups of each."""
         w = self.w
+        with w.into(w.entry):
+            counter = w.ins(f"getelementptr inbounds i64, ptr %job, i64 {_DONE}")
         w.place("take")
         begin = w.ins(f"atomicrmw add ptr %job, i64 {self._chunk} monotonic")
         w.branch(w.ins(f"icmp ult i64 {begin}, {self._total}"), "chunk", "done")
@@ -257,9 +272,27 @@ class Module(Regions):
         w.jump("next")
         w.place("next")
         w.add("%wg.next = add nuw i64 %wg, 1")
-        w.branch(w.ins(f"icmp ult i64 %wg.next, {end}"), "group", "take")
+        w.branch(w.ins(f"icmp ult i64 %wg.next, {end}"), "group", "ran")
+        w.place("ran")
+        ran = w.ins(f"sub nuw i64 {end}, {begin}")
+        w.add(f"atomicrmw add ptr {counter}, i64 {ran} release")
+        w.jump("take")
         w.place("done")
-        w.add("ret void")
+        w.jump("look")
+        w.place("look")
+        w.add("%looks = phi i64 [ 0, %done ], [ %looks.next, %again ]")
+        ran = w.ins(f"load atomic i64, ptr {counter} acquire, align 8")
+        all_done = w.ins(f"icmp eq i64 {ran}, {self._total}")
+        answer = w.ins(f"zext i1 {all_done} to i8")
+        enough = w.ins(f"icmp uge i64 %looks, {_LOOKS}")
+        w.branch(w.ins(f"or i1 {all_done}, {enough}"), "leave", "again")
+        w.place("again")
+        if _PAUSE is not None:
+            w.call("void", *_PAUSE)
+        w.add("%looks.next = add nuw i64 %looks, 1")
+        w.jump("look")
+        w.place("leave")
+        w.add(f"ret i8 {answer}")
 
     def _positions(self) -> None:
         counts = [self.group_values["workgroup_count", axis] for axis in range(3)]

@@ -74,7 +74,7 @@ class CpuDriver(Driver):
     # Order -------------------------------------------------------------------------------------
 
     def open_queue(self, report: Report) -> Queue:
-        queue = Queue(report)
+        queue = Queue(report, self._pool)
         self._queues.append(queue)
         return queue
 

@@ -17,15 +17,15 @@ import llvmlite.binding as llvm
 from ruda_cpu.target import WIDTH
 
 _MAGIC = b"ruda-cpu-object-1"
-_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Code:
     """A kernel in memory; it stays there as long as this object."""
 
-    call: Callable[[int, int], None]
-    """`call(job, scratch)`, by address; Python's lock is released meanwhile."""
+    call: Callable[[int, int], int]
+    """`call(job, scratch)`, by address, is 1 once the whole job is done; Python's lock is released meanwhile."""
     object_code: bytes
     library: Any
     """Keeps the code mapped."""

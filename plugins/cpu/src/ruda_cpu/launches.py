@@ -10,13 +10,15 @@ from typing import Any
 from ruda_core.artifact import KernelSource
 from ruda_cpu.dialect import JOB_WORDS, scratch_bytes
 from ruda_cpu.jit import Code
-from ruda_cpu.pool import Pool
+from ruda_cpu.pool import Job, Pool
 from ruda_cpu.queues import Queue
 
 INLINE = 100e-6
 """Seconds of estimated work up to which a launch runs in the caller."""
 _ALONE = 60e-6
 """Seconds of estimated work up to which one thread is enough."""
+_BRIEF = 50e-3
+"""Seconds of estimated work up to which who waits for it lends a hand, and hears of interrupts after it."""
 _CHUNKS = 8
 """Chunks of groups for each thread. More of them gain nothing, and where groups are few, threads then take
 neighbours in turn: the histogram takes 1.5 times as long with chunks of one group."""
@@ -36,6 +38,7 @@ class Program:
         "_together",
         "code",
         "group_seconds",
+        "known",
         "scratch",
         "source",
     )
@@ -49,8 +52,12 @@ class Program:
         self.group_seconds = units * _UNIT_SECONDS
         """Estimated time of one workgroup on one thread."""
         text = source.text
-        own = text.count("atomicrmw add ptr %job,")  # each of the text's functions hands out groups by one
+        own = 2 * text.count(
+            "atomicrmw add ptr %job,"
+        )  # each function hands out groups by one, counts by another
         self._contended = text.count("atomicrmw") > own or "cmpxchg" in text
+        self.known = False
+        """True once a launch has taught how long one takes."""
         self._alone: float | None = None
         self._together: float | None = None
         self._launches = 0
@@ -79,6 +86,7 @@ class Program:
     def learn(self, groups: int, seconds: float, helpers: int) -> None:
         """Take a launch's time into the estimates."""
         each = seconds / groups
+        self.known = True
         if self._contended and helpers:
             self._together = _best(self._together, each)
             return
@@ -142,15 +150,13 @@ class Launcher:
     def _later(self, stream: int, count: tuple[int, int, int], groups: int, pages: Any, words: bytes) -> None:
         helpers = self._program.helpers(groups, self._pool.helpers)
         chunk = max(1, groups // ((helpers + 1) * _CHUNKS)) if helpers else groups
-        job = ctypes.create_string_buffer(self._size)
-        self._pack(job, 0, 0, groups, chunk, *count, 0, 0, *[p.address for p in pages], words)
-        address = ctypes.addressof(job)
+        words_of_job = ctypes.create_string_buffer(self._size)
+        self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, 0, *[p.address for p in pages], words)
+        brief = self._program.known and groups * self._program.group_seconds <= _BRIEF * (helpers + 1)
+        job = Job(self._call, words_of_job, self._scratch, pages, helpers + 1, brief=brief)
 
         def work() -> None:
-            start = time.perf_counter()
-            self._pool.run(self._call, address, self._scratch, self._queue.scratch, helpers)
-            self._program.learn(groups, time.perf_counter() - start, helpers)
-            held.clear()
+            self._pool.run(job)
+            self._program.learn(groups, job.ended - job.started, job.entered - 1)
 
-        held = [job, *pages]  # until it is done
-        self._queue.submit(work, stream)
+        self._queue.submit(work, stream, job)

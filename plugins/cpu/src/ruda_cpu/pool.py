@@ -1,17 +1,20 @@
-"""Threads that help a launch: each takes chunks of workgroups until there are none."""
+"""Threads that share a launch: each takes chunks of workgroups until there are none."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 
 from ruda_cpu.affinity import Apart
 
-Call = Callable[[int, int], None]
+Call = Callable[[int, int], int]
 
 
 class Scratch:
@@ -33,18 +36,62 @@ class Scratch:
         return self.address
 
 
-class Ticket:
-    """An invitation to help with one job. Whoever acquires `claim` first decides whether it is taken."""
+_own = threading.local()
 
-    __slots__ = ("call", "claim", "done", "job", "scratch_bytes")
 
-    def __init__(self, call: Call, job: int, scratch_bytes: int) -> None:
-        self.call = call
-        self.job = job
-        self.scratch_bytes = scratch_bytes
-        self.claim = threading.Lock()
-        self.done = threading.Lock()
-        self.done.acquire()
+def own_scratch() -> Scratch:
+    """The scratch of the thread that asks."""
+    try:
+        scratch: Scratch = _own.scratch
+    except AttributeError:
+        scratch = _own.scratch = Scratch()
+    return scratch
+
+
+class Job:
+    """A launch that several threads may run: the queue's own, helpers, and whoever waits for it.
+
+    Each enters by a place of its own and takes chunks of workgroups until there are none. A place is a lock that is
+    held inside by `with`, which no interrupt parts from its release; to enter twice, or late, does no harm.
+    """
+
+    __slots__ = ("_address", "_call", "_held", "_scratch_bytes", "brief", "complete", "ended", "entered", "invited",
+                 "places", "started")  # fmt: skip
+
+    def __init__(
+        self, call: Call, job: ctypes.Array[Any], scratch_bytes: int, held: Any, places: int, *, brief: bool
+    ) -> None:
+        """`held` is what `job` points to."""
+        self._call = call
+        self._address = ctypes.addressof(job)
+        self._scratch_bytes = scratch_bytes
+        self._held = (job, held)
+        self.places = [threading.Lock() for _ in range(places)]
+        """The first is for who waits."""
+        self.brief = brief
+        """True where who waits may lend a hand: compiled code cannot be interrupted."""
+        self.invited = False
+        self.complete = False
+        self.started = self.ended = 0.0
+        """When the first thread entered, and when the last found that all is done."""
+        self.entered = 0
+
+    def join(self, place: int) -> None:
+        """Take chunks until there are none; `complete` says whether others still run theirs."""
+        with self.places[place]:
+            if self.complete:
+                return
+            self.started = self.started or time.perf_counter()
+            self.entered += 1
+            if self._call(self._address, own_scratch().of(self._scratch_bytes)):
+                self.ended = time.perf_counter()
+                self.complete = True
+
+    def leave(self) -> None:
+        """Wait until nobody is inside."""
+        for place in self.places:
+            with place:
+                pass
 
 
 class Pool:
@@ -52,24 +99,34 @@ class Pool:
 
     def __init__(self) -> None:
         self.helpers = processors() - 1
-        self._tickets: SimpleQueue[Ticket] = SimpleQueue()
+        self._invitations: SimpleQueue[tuple[Job, int]] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._apart = Apart(self.helpers + 1)
         self._lock = threading.Lock()
 
-    def run(self, call: Call, job: int, scratch_bytes: int, scratch: Scratch, helpers: int) -> None:
-        """Run a job on this thread and up to `helpers` others; returns when all of it is done."""
+    def invite(self, job: Job, first: int) -> None:
+        """Have helpers enter a job by the places from `first` on, once."""
+        if job.invited or len(job.places) <= first:
+            return
+        job.invited = True
         if not self._threads:
             self._start()
-        if helpers:
-            self._apart.from_here(thread.native_id or 0 for thread in self._threads)
-        tickets = [Ticket(call, job, scratch_bytes) for _ in range(min(helpers, self.helpers))]
-        for ticket in tickets:
-            self._tickets.put(ticket)
-        call(job, scratch.of(scratch_bytes))
-        for ticket in tickets:
-            if not ticket.claim.acquire(blocking=False):
-                ticket.done.acquire()
+        self._apart.from_here(thread.native_id or 0 for thread in self._threads)
+        for place in range(first, len(job.places)):
+            self._invitations.put((job, place))
+
+    def run(self, job: Job) -> None:
+        """Run a job on the queue's thread, and on others; returns when all of it is done and nobody is inside."""
+        mine = 1 if len(job.places) > 1 and job.places[0].locked() else 0
+        self.invite(job, mine + 1)
+        job.join(mine)
+        job.leave()
+
+    def lend(self, job: Job) -> None:
+        """Run a job on a thread that waits for it, while the queue's own is on its way; others may go on when
+        this returns."""
+        self.invite(job, 2)
+        job.join(0)
 
     def _start(self) -> None:
         with self._lock:
@@ -84,14 +141,10 @@ class Pool:
             self._threads = threads
 
     def _help(self) -> None:
-        scratch = Scratch()
         while True:
-            ticket = self._tickets.get()
-            if ticket.claim.acquire(blocking=False):
-                try:
-                    ticket.call(ticket.job, scratch.of(ticket.scratch_bytes))
-                finally:
-                    ticket.done.release()
+            job, place = self._invitations.get()
+            job.join(place)
+            del job
 
 
 def processors() -> int:

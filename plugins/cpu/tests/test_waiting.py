@@ -1,0 +1,161 @@
+"""Who waits for a launch lends it a hand: in order, only where that is short, and whatever interrupts it."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from contract import adder, source_of, spinner, words_of
+from ruda_cpu.dialect import CpuDialect
+from ruda_cpu.pool import Job, Pool
+
+TRIPS = 50_000
+LAUNCHES = 200
+
+
+@pytest.fixture
+def queue(driver):
+    queue = driver.open_queue(lambda *_: None)
+    yield queue
+    queue.close()
+
+
+@pytest.fixture
+def lent(monkeypatch):
+    """The threads that lent a hand."""
+    threads = []
+    lend = Pool.lend
+
+    def recorded(self, job):
+        threads.append(threading.current_thread())
+        lend(self, job)
+
+    monkeypatch.setattr(Pool, "lend", recorded)
+    return threads
+
+
+def adding(driver, queue, known=True):
+    """A page of zeros, and a launch that adds one to all of it, on the queue's thread though it is short."""
+    program = driver.load(source_of(CpuDialect(), adder()), None)
+    launcher = driver.launcher(program, queue)
+    page = driver.allocate(256)
+    driver.write(queue, page, 0, np.zeros(256, np.uint8).data)
+
+    def launch():
+        program.group_seconds, program.known = 1e-3, known
+        launcher(0, 1, 1, 1, page, words_of(adder()))
+
+    return page, launch
+
+
+def held(queue):
+    """Work that keeps the queue's thread until the event is set."""
+    go, began = threading.Event(), threading.Event()
+    queue.submit(lambda: (began.set(), go.wait()))
+    assert began.wait(10)
+    return go
+
+
+def test_the_launch_that_is_waited_for_is_run_by_who_waits(driver, queue, lent):
+    page, launch = adding(driver, queue)
+    for _ in range(LAUNCHES):
+        launch()
+        queue.completion().wait()
+        assert queue.idle()
+    assert (page.bytes.view(np.int32) == LAUNCHES).all()
+    assert threading.current_thread() in lent
+
+
+def test_a_launch_whose_length_is_not_known_is_not(driver, queue, lent):
+    page, launch = adding(driver, queue, known=False)
+    launch()
+    queue.completion().wait()
+    assert (page.bytes.view(np.int32) == 1).all()
+    assert not lent
+
+
+def test_a_long_one_is_not(driver, queue, lent):
+    legal = spinner(TRIPS)
+    program = driver.load(source_of(CpuDialect(), legal), None)
+    program.group_seconds, program.known = 10.0, True
+    driver.launcher(program, queue)(0, 1, 1, 1, driver.allocate(256), words_of(legal))
+    queue.completion().wait()
+    assert not lent
+
+
+def test_nothing_is_run_before_what_came_before_it(driver, queue, lent):
+    page, launch = adding(driver, queue)
+    seen = []
+    launch()
+    go = held(queue)
+    queue.submit(lambda: seen.append(page.bytes.view(np.int32)[0]))
+    launch()
+    waiter = threading.Thread(target=queue.completion().wait)
+    waiter.start()
+    assert page.bytes.view(np.int32)[0] == 1  # the second launch waits its turn
+    go.set()
+    waiter.join()
+    assert seen == [1] and (page.bytes.view(np.int32) == 2).all()
+
+
+def test_all_that_is_queued_before_is_run_too(driver, queue):
+    page, launch = adding(driver, queue)
+    for _ in range(LAUNCHES):
+        launch()
+    queue.completion().wait()
+    assert (page.bytes.view(np.int32) == LAUNCHES).all()
+
+
+def test_many_may_wait_at_once(driver, queue):
+    page, launch = adding(driver, queue)
+    for turn in range(20):
+        for _ in range(10):
+            launch()
+        completion = queue.completion()
+        waiters = [threading.Thread(target=completion.wait) for _ in range(8)]
+        for waiter in waiters:
+            waiter.start()
+        for waiter in waiters:
+            waiter.join()
+        assert completion.done() and (page.bytes.view(np.int32) == 10 * (turn + 1)).all()
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+def test_an_interrupt_loses_nothing(driver, queue, monkeypatch, late):
+    page, launch = adding(driver, queue)
+    join = Job.join
+    interrupted = []
+
+    def interrupting(self, place):
+        mine = threading.current_thread() is threading.main_thread() and not interrupted
+        if not mine or late:
+            join(self, place)
+        if mine:
+            interrupted.append(place)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Job, "join", interrupting)
+    launches = 0
+    while launches < LAUNCHES:
+        launch()
+        launches += 1
+        try:
+            queue.completion().wait()
+        except KeyboardInterrupt:
+            queue.completion().wait()
+        assert queue.idle() and (page.bytes.view(np.int32) == launches).all()
+    assert interrupted
+
+
+def test_a_queue_that_waits_for_another(driver, queue):
+    other = driver.open_queue(lambda *_: None)
+    page, launch = adding(driver, queue)
+    _, elsewhere = adding(driver, other)
+    for _ in range(LAUNCHES):
+        elsewhere()
+        driver.wait_event(queue, driver.event(other))
+        launch()
+    queue.completion().wait()
+    assert other.completion().done() and (page.bytes.view(np.int32) == LAUNCHES).all()
+    other.close()
