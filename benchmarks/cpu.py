@@ -3,7 +3,7 @@
     python benchmarks/cpu.py [NAME...]
 
 Kernels are launched in checked mode and waited for; peers run warm, on typed arrays, and where one can be
-written in several good ways the fastest counts. NAME picks some of the measurements. Peers that are not
+written in several good ways there are two rows: the same program as the kernel, and the fastest. NAME picks some of the measurements. Peers that are not
 installed are left out, and the output says so.
 """
 
@@ -63,8 +63,10 @@ class Case:
     """The result by NumPy."""
     numba: Mapping[str, tuple[Callable[..., None], tuple[Any, ...]]]
     """Each good way to write it: the function and its arguments, the result last."""
+    same: str
+    """The way that is the same program as the kernel."""
     goal: float
-    """Of our time over the fastest of those."""
+    """Of our time over that of the same program; shown for the fastest way, too."""
     numpy: Call | None = None
     numpy_goal: float | None = None
     agree: float = 1.0
@@ -90,7 +92,7 @@ def saxpy_case() -> Case:
         np.add(spare, y, out=y)
 
     functions = {"prange": (cpu_numba.saxpy, (np.float32(2), x, y.copy()))}
-    return Case(launch, lambda: np.full(ELEMENTS, 3, np.float32), functions, 1.0, by_numpy, 1.1)
+    return Case(launch, lambda: np.full(ELEMENTS, 3, np.float32), functions, "prange", 1.0, by_numpy, 1.1)
 
 
 def matmul_case() -> Case:
@@ -105,8 +107,12 @@ def matmul_case() -> Case:
         ].numpy
 
     c = np.empty_like(a)
-    functions = {"rows": (cpu_numba.matmul, (a, b, c)), "blocked": (cpu_numba.matmul_blocked, (a, b, c))}
-    return Case(launch, lambda: a @ b, functions, 0.3, lambda: np.matmul(a, b, out=c))
+    functions = {
+        "rows": (cpu_numba.matmul, (a, b, c)),
+        "blocked": (cpu_numba.matmul_blocked, (a, b, c)),
+        "tiled": (cpu_numba.matmul_tiled, (a, b, c)),
+    }
+    return Case(launch, lambda: a @ b, functions, "tiled", 0.3, lambda: np.matmul(a, b, out=c))
 
 
 def reduce_case() -> Case:
@@ -120,8 +126,12 @@ def reduce_case() -> Case:
         ), device_sums.numpy
 
     rows = x.reshape(-1, UNITS)
-    functions = {"plain": (cpu_numba.reduce, (x, sums)), "lanes": (cpu_numba.reduce_lanes, (x, sums))}
-    return Case(launch, lambda: rows.sum(1), functions, 0.4, lambda: rows.sum(1), 1.1)
+    functions = {
+        "plain": (cpu_numba.reduce, (x, sums)),
+        "lanes": (cpu_numba.reduce_lanes, (x, sums)),
+        "tree": (cpu_numba.reduce_tree, (x, sums)),
+    }
+    return Case(launch, lambda: rows.sum(1), functions, "tree", 0.4, lambda: rows.sum(1), 1.1)
 
 
 def histogram_case() -> Case:
@@ -139,7 +149,7 @@ def histogram_case() -> Case:
         "four": (cpu_numba.histogram_four, (data, out)),
     }
     by_numpy = lambda: np.bincount(data, minlength=BINS)  # noqa: E731  # used twice below
-    return Case(launch, by_numpy, functions, 1.0, by_numpy)
+    return Case(launch, by_numpy, functions, "private", 1.0, by_numpy)
 
 
 def mandelbrot_case() -> Case:
@@ -151,7 +161,7 @@ def mandelbrot_case() -> Case:
         return lambda: cpu_kernels.mandelbrot.launch(client, count, (64, 4), *VIEW, CAP, out), out.numpy
 
     functions = {"rows": (cpu_numba.mandelbrot, (*(np.float32(v) for v in VIEW), CAP, counts))}
-    return Case(launch, mandelbrot_reference, functions, 0.3, agree=0.98)
+    return Case(launch, mandelbrot_reference, functions, "rows", 0.3, agree=0.98)
 
 
 def mandelbrot_reference() -> Any:
@@ -185,7 +195,7 @@ def convolve_case() -> Case:
 
     arguments = (padded, weights, out)
     functions = {"pixels": (cpu_numba.convolve, arguments), "rows": (cpu_numba.convolve_rows, arguments)}
-    return Case(launch, by_numpy, functions, 0.8, by_numpy)
+    return Case(launch, by_numpy, functions, "pixels", 0.8, by_numpy)
 
 
 CASES: dict[str, tuple[str, Callable[[], Case]]] = {
@@ -226,10 +236,12 @@ def seconds_of(name: str, clients: Mapping[str, ruda.ComputeClient]) -> list[Row
     times = {name: t / turn.args[1] for name, t, turn in zip(calls, each, turns, strict=True)}
     ours = times[CPU]
     rows = []
-    ways = {way: t for way, t in times.items() if way.startswith("Numba")}
+    ways = {way: times[f"Numba {way}"] for way in case.numba if f"Numba {way}" in times}
     if ways:
         best = min(ways, key=lambda way: ways[way])
-        rows.append(ratio_row(f"{title}, {best}", ours, ways[best], case.goal, **MS))
+        rows.append(ratio_row(f"{title}, Numba {case.same}", ours, ways[case.same], case.goal, **MS))
+        if best != case.same:
+            rows.append(ratio_row(f"{title}, Numba {best}, its fastest", ours, ways[best], case.goal, **MS))
     if OPENCL in times:
         rows.append(ratio_row(f"{title}, PoCL through ruda", ours, times[OPENCL], 1.0, **MS))
     if case.numpy_goal is not None:

@@ -60,6 +60,29 @@ def matmul_blocked(a, b, c):
                 c[i + 3, j] += s * factor
 
 
+def matmul_tiled(a, b, c):
+    """Tile by tile as the kernel does it, with copies of the tiles."""
+    n = a.shape[0]
+    across = n // 16
+    for tile in prange(across * across):
+        top, left = tile // across * 16, tile % across * 16
+        tile_a, tile_b = np.empty((16, 16), np.float32), np.empty((16, 16), np.float32)
+        total = np.zeros((16, 16), np.float32)
+        for start in range(0, n, 16):
+            for y in range(16):
+                for x in range(16):
+                    tile_a[y, x] = a[top + y, start + x]
+                    tile_b[y, x] = b[start + y, left + x]
+            for y in range(16):
+                for k in range(16):
+                    factor = tile_a[y, k]
+                    for x in range(16):
+                        total[y, x] += factor * tile_b[k, x]
+        for y in range(16):
+            for x in range(16):
+                c[top + y, left + x] = total[y, x]
+
+
 def reduce(x, sums):
     for row in prange(len(sums)):
         total = x[0] * 0
@@ -76,6 +99,20 @@ def reduce_lanes(x, sums):
             for k in range(8):
                 lanes[k] += x[i + k]
         sums[row] = lanes.sum()
+
+
+def reduce_tree(x, sums):
+    """By a tree of halves, as the kernel does it."""
+    for row in prange(len(sums)):
+        tree = np.empty(256, np.float32)
+        for i in range(256):
+            tree[i] = x[row * 256 + i]
+        half = 128
+        while half > 0:
+            for i in range(half):
+                tree[i] += tree[i + half]
+            half //= 2
+        sums[row] = tree[0]
 
 
 def histogram(data, out):
