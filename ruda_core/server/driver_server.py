@@ -18,7 +18,7 @@ from ruda_core.server import lifecycle
 from ruda_core.server.captures import Captures
 from ruda_core.server.compute_server import ComputeServer, Grid
 from ruda_core.server.failures import Failures, raise_all
-from ruda_core.server.faults import RECORD_BYTES, FaultCheck, FaultRecord, FaultRecords
+from ruda_core.server.faults import FaultCheck, FaultRecord, FaultRecords
 from ruda_core.server.futures import Future, wait_all
 from ruda_core.server.hazards import Hazards
 from ruda_core.server.programs import CodeStore, Compiled, Program, ProgramCache
@@ -200,7 +200,7 @@ class DriverServer(ComputeServer):
 
     def begin_fault_check(self, stream: int) -> None:
         """Send for the stream's fault record, if a launch may have written to it."""
-        check: FaultCheck | None = self.faults.check(stream, self.host.take(RECORD_BYTES))
+        check: FaultCheck | None = self.faults.check(stream, self.host.take)
         if check is not None:
             self.failures.expect(stream, check)
 

@@ -108,14 +108,15 @@ class FaultRecords:
                 self._records[stream] = record
             return record
 
-    def check(self, stream: int, host: Bytes) -> FaultCheck | None:
+    def check(self, stream: int, take: Callable[[int], Bytes]) -> FaultCheck | None:
         """Read and reset the record, in order with the stream's work; None when nothing can be in it.
 
-        `host` is memory for the words. Enqueues; does not wait.
+        `take(nbytes)` gives memory for the words. Enqueues; does not wait.
         """
         record = self._records.get(stream)
         if record is None or not record.dirty:
             return None
+        host = take(RECORD_BYTES)
         queue = record.queue
         with queue.lock:
             record.dirty = False

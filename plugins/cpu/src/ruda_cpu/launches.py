@@ -114,8 +114,8 @@ class Launcher:
         "_program",
         "_queue",
         "_scratch",
-        "_size",
         "_struct",
+        "_words",
     )
 
     def __init__(self, program: Program, queue: Queue, pool: Pool) -> None:
@@ -123,8 +123,8 @@ class Launcher:
         words = JOB_WORDS + len(source.bindings)
         self._struct = struct.Struct(f"<{words}Q{max(source.layout.nbytes, 1)}s")
         self._pack = self._struct.pack_into
-        self._size = self._struct.size
-        self._job = ctypes.create_string_buffer(self._size)
+        self._words = ctypes.c_char * self._struct.size
+        self._job = self._words()
         self._address = ctypes.addressof(self._job)
         self._program, self._queue, self._pool = program, queue, pool
         self._call, self._scratch = program.code.call, program.scratch
@@ -150,7 +150,7 @@ class Launcher:
     def _later(self, stream: int, count: tuple[int, int, int], groups: int, pages: Any, words: bytes) -> None:
         helpers = self._program.helpers(groups, self._pool.helpers)
         chunk = max(1, groups // ((helpers + 1) * _CHUNKS)) if helpers else groups
-        words_of_job = ctypes.create_string_buffer(self._size)
+        words_of_job = self._words()
         self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, 0, *[p.address for p in pages], words)
         brief = self._program.known and groups * self._program.group_seconds <= _BRIEF * (helpers + 1)
         job = Job(self._call, words_of_job, self._scratch, pages, helpers + 1, brief=brief)

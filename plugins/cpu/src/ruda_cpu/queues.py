@@ -74,6 +74,8 @@ class Queue:
         self._pending: deque[Task] = deque()
         """Those not finished, in order; and some that are, and that the thread has not come to yet."""
         self._thread: threading.Thread | None = None
+        self._native: tuple[int, ...] = ()
+        """The thread, as the system knows it."""
 
     def idle(self) -> bool:
         """True when everything asked for so far is done."""
@@ -89,6 +91,7 @@ class Queue:
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="ruda-cpu-queue", daemon=True)
             self._thread.start()
+            self._native = (self._thread.native_id or 0,)
         self._tasks.put(task)
         return task
 
@@ -116,8 +119,7 @@ class Queue:
             if not first.finished:
                 if job is None or not job.brief or job.places[0].locked():
                     break
-                if self._thread is not None:
-                    self._apart.from_here((self._thread.native_id or 0,))
+                self._apart.from_here(self._native)
                 self._pool.lend(job)
                 if not job.complete:
                     break
