@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 
 import pytest
@@ -39,6 +40,20 @@ def test_flushed_dtypes_get_no_bits_of_integers():
     assert "bitcast(f32" in texts()
     assert "bitcast(f32" not in texts("f32")
     assert "bitcast(i32" in texts("f32")
+
+
+def test_flushed_dtypes_do_not_shrink_in_loops():
+    """A value that is squared in a loop is soon subnormal."""
+    loop = re.compile(r"^( *)(?:for|while) .*:\n((?:\1 +.*\n)+)", re.MULTILINE)
+
+    def shrinking(*flushed: str) -> bool:
+        generator = Generator(("f32",), flushed=flushed)
+        texts = "\n\n".join(generator.kernel(seed).text for seed in range(100))
+        bodies = "".join(body for _, body in loop.findall(texts))
+        arithmetic = re.sub(r"\w+(?:\.\w+)? \* \d+ \+ \d+", "", bodies)  # without positions
+        return "*" in arithmetic or "/" in arithmetic
+
+    assert shrinking() and not shrinking("f32")
 
 
 def test_kernels_use_the_whole_language():

@@ -91,6 +91,17 @@ def _converted(w: Writer, dtype: str, depth: int) -> str:
     return f"{dtype}({expression(w, source, depth, typed=True)})"
 
 
+def _kept(w: Writer, dtype: str, operator: str) -> str:
+    """The operator; in a loop, where products and quotients get ever smaller, another for dtypes that lose
+    subnormals."""
+    return "-" if operator in "*/" and w.repeated and dtype in w.flushed else operator
+
+
+def operator(w: Writer, dtype: str) -> str:
+    """An arithmetic operator, or one on bits."""
+    return _kept(w, dtype, w.choose("+-*" if dtype in FLOATS else "+-*^&|"))
+
+
 def _bits(dtype: str) -> str:
     return dtype.lstrip("iufb")
 
@@ -141,6 +152,10 @@ class _Operands:
     def one(self, *items: str) -> str:
         return self.w.choose(items)
 
+    def operator(self, *items: str) -> str:
+        """One of these arithmetic operators."""
+        return _kept(self.w, self.dtype, self.w.choose(items) if len(items) > 1 else items[0])
+
 
 def _signed_or_not(o: _Operands) -> str:
     if o.dtype[0] == "i":
@@ -173,15 +188,15 @@ _INTEGER: tuple[_Operation, ...] = (
 )
 _FLOAT: tuple[_Operation, ...] = (
     *_COMMON,
-    lambda o: f"({o.a} {o.one(*'+-*')} {o.b})",
-    lambda o: f"({o.a} {o.one(*'+-*')} {o.b})",
-    lambda o: f"({o.a} * {o.b} {o.one(*'+-')} {o.leaf})",
-    lambda o: f"({o.a} / {o.b})",
-    lambda o: f"({o.a} / {o.b})",
+    lambda o: f"({o.a} {o.operator(*'+-*')} {o.b})",
+    lambda o: f"({o.a} {o.operator(*'+-*')} {o.b})",
+    lambda o: f"({o.a} {o.operator('*')} {o.b} {o.one(*'+-')} {o.leaf})",
+    lambda o: f"({o.a} {o.operator('/')} {o.b})",
+    lambda o: f"({o.a} {o.operator('/')} {o.b})",
     lambda o: f"(-{o.a})",
     lambda o: f"({o.one('min', 'max', 'ruda.fmin', 'ruda.fmax')}({o.a}, {o.b}) + 0.0)",  # one zero, whichever
     lambda o: f"ruda.{o.one('abs', 'floor', 'ceil', 'trunc', 'sqrt', 'round')}({o.a})",
 )
 
 
-__all__ = ["condition", "expression", "index", "literal"]
+__all__ = ["condition", "expression", "index", "literal", "operator"]

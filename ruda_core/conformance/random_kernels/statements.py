@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ruda_core.conformance.random_kernels.expressions import condition, expression, index, literal
+from ruda_core.conformance.random_kernels.expressions import condition, expression, index, literal, operator
 from ruda_core.conformance.random_kernels.writer import FLOATS, UNITS, Readable, Writer
 
 DEEPEST = 2
@@ -65,8 +65,7 @@ def _augment(w: Writer) -> None:
         return
     name = w.choose(numbers)
     dtype = w.variables[name]
-    operators = "+-*" if dtype in FLOATS else "+-*^&|"
-    w.line(f"{name} {w.choose(operators)}= {expression(w, dtype, 2)}")
+    w.line(f"{name} {operator(w, dtype)}= {expression(w, dtype, 2)}")
 
 
 def _weak(w: Writer) -> None:
@@ -122,8 +121,8 @@ def _branch(w: Writer, nesting: int) -> None:
         _body(w, nesting)
 
 
-def _body(w: Writer, nesting: int, *, loop: bool = False) -> None:
-    with w.block(loop=loop):
+def _body(w: Writer, nesting: int, *, loop: bool = False, repeated: bool = False) -> None:
+    with w.block(loop=loop, repeated=repeated):
         statements(w, nesting + 1, 1, 3)
         if w.in_loop and w.chance(0.3):
             w.line(f"if {condition(w, 1)}:")
@@ -153,7 +152,7 @@ def _unrolled_loop(w: Writer, nesting: int) -> None:
 def _counted(w: Writer, name: str, nesting: int, *, loop: bool) -> None:
     kept = list(w.counters)
     w.counters.append(name)
-    _body(w, nesting, loop=loop)
+    _body(w, nesting, loop=loop, repeated=True)
     w.counters = kept
 
 
@@ -191,8 +190,8 @@ def _vector(w: Writer, nesting: int) -> None:
     name, other, out = w.fresh("vec"), w.fresh("vec"), w.fresh("v")
     parts = [expression(w, dtype, 1, typed=True) for _ in range(lanes)]
     w.line(f"{name} = Vec[{dtype}, {lanes}]({', '.join(parts)})")
-    operator = w.choose("+-*") if dtype in FLOATS else w.choose("+-*^&|")
-    w.line(f"{other} = {name} {operator} {w.choose((name, expression(w, dtype, 1, typed=True)))}")
+    joined = operator(w, dtype)
+    w.line(f"{other} = {name} {joined} {w.choose((name, expression(w, dtype, 1, typed=True)))}")
     results = [f"{other}.{'xyzw'[w.rng.randrange(lanes)]}", f"{other}[{w.rng.randrange(lanes)}]"]
     if dtype not in FLOATS:
         results += [f"{other}.sum()", f"ruda.dot({name}, {other})"]

@@ -53,6 +53,9 @@ class Writer:
     position: str = "i"
     """An expression of the index type."""
     in_loop: bool = False
+    """Where `break` may stand."""
+    repeated: bool = False
+    """In any loop, or one that is unrolled."""
     names: int = 0
     flushed: frozenset[str] = frozenset()
     """Dtypes whose subnormals may be lost, so that no integer's bits become one."""
@@ -75,7 +78,7 @@ class Writer:
         return [n for n, d in (*self.variables.items(), *self.constants.items()) if d == dtype]
 
     @contextmanager
-    def block(self, *, loop: bool = False) -> Iterator[None]:
+    def block(self, *, loop: bool = False, repeated: bool = False) -> Iterator[None]:
         """Lines one level deeper; names that are bound there are gone after it."""
         kept = (
             dict(self.variables),
@@ -83,9 +86,11 @@ class Writer:
             list(self.counters),
             list(self.arrays),
             self.in_loop,
+            self.repeated,
         )
         self.depth += 1
         self.in_loop = self.in_loop or loop
+        self.repeated = self.repeated or loop or repeated
         yield
         self.depth -= 1
-        self.variables, self.constants, self.counters, self.arrays, self.in_loop = kept
+        self.variables, self.constants, self.counters, self.arrays, self.in_loop, self.repeated = kept
