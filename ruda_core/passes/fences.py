@@ -13,7 +13,8 @@ A product that a kernel lets be fused into the sum around it needs no fence of i
 
 Some integers are hidden too, on the same targets. Those widened to i64: Mesa's compiler (seen in 22.3) recognises
 them, and compares them wrongly with constants. What is compared as i64: NVIDIA's compiler for Vulkan (580) has twice a
-float's i64 on the wrong side of a constant. And the 1 that a counter which began below zero stops at: that compiler
+float's i64 on the wrong side of a constant. Divisors: that compiler takes `2 >> n` for a power of two whatever n is,
+and shifts instead of dividing. And the 1 that a counter which began below zero stops at: that compiler
 makes one round too few of it, whether the loop is a `For` or was written with a condition.
 
 Parameters are hidden where the compiler follows conditions back to them: Mesa's software device (seen in 22.3)
@@ -71,6 +72,8 @@ class _Integers(Rewriter):
     def expr(self, expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Cast) and expr.type.scalar is i64 and expr.a.type.kind == "int":
             return _fenced(expr)
+        if isinstance(expr, ir.Binary) and expr.op == "quo":
+            return replace(expr, b=_unknown(expr.b))
         if isinstance(expr, ir.Compare) and expr.a.type.kind == "int":
             if expr.a.type.scalar is i64:
                 return replace(expr, a=_unknown(expr.a), b=_unknown(expr.b))

@@ -149,3 +149,39 @@ def test_nan_is_not_finite_when_it_was_truncated(client):
     with refused_without(client, "i64"):
         finite.launch(client, 3, 32, client.tensor(x), client.tensor(y), client.tensor(z), out)
     np.testing.assert_array_equal(out.numpy(), z != 0)
+
+
+@ruda.kernel
+def bounded(x: Array[i32], y: Array[i32], out: Array[i32]):
+    i = ruda.ABSOLUTE_POS
+    v = x[i]
+    out[i] = ruda.clamp(max(ruda.div_trunc(v, v), -v), v, -y[i])
+
+
+def test_negations_within_min_and_max(client):
+    x = np.arange(-32, 32, dtype=np.int32) * 1000003
+    y = -np.abs(x[::-1]) - 5
+    out = client.zeros(64, np.int32)
+    bounded.launch(client, 1, 64, client.tensor(x), client.tensor(y), out)
+    np.testing.assert_array_equal(out.numpy(), np.minimum(np.abs(x), -y))
+
+
+@ruda.kernel
+def shifted_divisors(s: u64, x: Array[u32], out: Array[u64]):
+    i = ruda.ABSOLUTE_POS
+    v = x[i]
+    out[i] = ruda.rem_trunc(u64(7), s)
+    out[i] = ruda.clz(s % (u64(2) >> v)) + 100 * ((s + u64(i)) // (u64(8) >> v))
+
+
+def test_a_divisor_that_was_shifted_away(client):
+    x = np.arange(64, dtype=np.uint32) % 8
+    out = client.zeros(64, np.uint64)
+    with refused_without(client, "i64"):
+        shifted_divisors.launch(client, 2, 32, 3**30, client.tensor(x), out)
+    right = []
+    for i, v in enumerate(x.tolist()):
+        small, large = 2 >> v, 8 >> v
+        rest = 3**30 % small if small else 0
+        right.append(64 - rest.bit_length() + 100 * ((3**30 + i) // large if large else 0))
+    np.testing.assert_array_equal(out.numpy(), np.array(right, np.uint64))
