@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ruda_core.driver import Pending
 from ruda_core.errors import DeviceLost, ServerUnhealthy
 from ruda_core.server.failures import Failures
+from ruda_core.server.faults import FaultCheck
 
 T = TypeVar("T")
 
@@ -49,8 +50,11 @@ class Future(Generic[T]):
         self._value: Any = value
         self._finish = finish
         self._error: Exception | None = None
-        self._settled = False
+        self._errors: list[Exception] = []
+        self._checks: list[FaultCheck] = []
+        self._pendings = pendings
         self._lock = threading.Lock()
+        self._settled = False  # from here on an interrupted future gives back what it took
         self._errors, self._checks = server.failures.take(stream)
         self._pendings = pendings + [check.pending for check in self._checks]
 

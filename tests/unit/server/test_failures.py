@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -100,6 +101,23 @@ def test_a_dropped_future_gives_its_errors_back(threaded):
     with pytest.raises(Late):
         threaded.sync().result()
     threaded.sync().result()
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_future_that_an_interrupt_ends_while_it_is_made_loses_nothing(threaded, monkeypatch):
+    failing(threaded)(threaded, 1, threaded.zeros(4, np.float32))
+    threaded.server.wait(threaded.execution_stream())
+
+    def interrupted(stream: int) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threaded.server.failures, "take", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            threaded.sync()
+        gc.collect()
+    with pytest.raises(Late):
+        threaded.sync().result()
 
 
 def test_making_a_future_does_not_wait(make_client):
