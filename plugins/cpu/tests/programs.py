@@ -246,7 +246,11 @@ class _Maker:
 
     def loop(self, env: list[ir.Symbol], depth: int, out: list[ir.Stmt]) -> None:
         inner: list[ir.Stmt] = []
-        if self.r.random() < 0.6:
+        kind = self.r.random()
+        if kind < 0.3:
+            self.far_loop(env, out)
+            return
+        if kind < 0.7:
             turn = ir.Symbol("k", i32)
             stop = self.r.choice(
                 [harness.num(self.r.randint(0, 5)), build.binary("%", self.value(env, 1), harness.num(6))]
@@ -261,3 +265,35 @@ class _Maker:
         inner.append(ir.Assign(None, count, build.binary("+", build.ref(count), harness.num(1))))
         self.body(env, depth + 1, True, inner)
         out.append(ir.Loop(None, tuple(inner)))
+
+    def far_loop(self, env: list[ir.Symbol], out: list[ir.Stmt]) -> None:
+        """A loop in which a unit jumps over its neighbours; here and there its start wraps."""
+        turn = ir.Symbol("far", i32)
+        size = build.binary("*", harness.num(self.units), ir.Builtin(i32, None, "workgroup_count", 0))
+        position = self.r.choice([self.unit, self.absolute])
+        length = harness.length(self.x)
+        steps = [harness.num(self.units), size, build.binary("*", ir.Param(i32, None, "n"), size)]
+        start, stop, step = (
+            position,
+            self.r.choice([length, harness.num(2 * self.units - 3)]),
+            self.r.choice(steps),
+        )
+        kind = self.r.random()
+        if kind < 0.2:
+            start, stop = build.binary("-", length, position), harness.num(self.r.randint(-9, 9))
+            step = build.binary("-", harness.num(0), step)
+        elif kind < 0.4:
+            start = build.binary("+", position, harness.num(2**31 - 1 - self.r.randint(0, 2 * self.units)))
+            stop, step = harness.num(2**31 - 1), harness.num(2**28 + 5)
+        elif kind < 0.6:
+            start = build.binary("*", start, harness.num(2))
+        inner: list[ir.Stmt] = []
+        self.body([*env, turn], 3, False, inner)
+        near = build.binary("+", build.ref(turn), harness.num(self.r.randint(-1, 1)))
+        found = ir.Symbol("there", i32)
+        inner.insert(0, ir.Load(None, found, self.x, (near,), harness.below(near, harness.length(self.x))))
+        variables = [s for s in env if s.mutable]
+        if variables:
+            value = build.binary("+", build.ref(found), self.value([*env, turn], 1))
+            inner.append(ir.Assign(None, self.r.choice(variables), value))
+        out.append(ir.For(None, turn, start, stop, step, tuple(inner)))

@@ -22,10 +22,12 @@ from ruda_core.ir.rewrite import walk
 from ruda_cpu.expressions import Cell
 from ruda_cpu.forms import Forms
 from ruda_cpu.frame import Frame, Layout
+from ruda_cpu.memory import Jump
 from ruda_cpu.normal import normal, row_strides, with_dense_rows
 from ruda_cpu.plan import Control, Node, Once, Region, plan
 from ruda_cpu.regions import Regions
 from ruda_cpu.target import BASELINE, WIDTH
+from ruda_cpu.turns import in_turns
 from ruda_cpu.variance import written_arrays
 from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
 
@@ -127,7 +129,9 @@ class Module(Regions):
     def __init__(
         self, function: ir.Function, layout: ParameterLayout, *, after: Module | None = None
     ) -> None:
-        super().__init__(function, layout, plan(function))
+        turns = in_turns(function)
+        function, self._jumps = turns.function, turns.jumps
+        super().__init__(function, layout, plan(function, turns.outside))
         if after is not None:
             self.w.globals, self.w.metadata = list(after.w.globals), list(after.w.metadata)
         self.layout = Layout.of(function.dim)
@@ -328,6 +332,11 @@ class Module(Regions):
             self.if_else(stmt.cond, child(0), child(1) if stmt.orelse else None)
         elif isinstance(stmt, ir.Block):
             self.block(stmt, child(0))
+        elif isinstance(stmt, ir.For) and stmt in self._jumps:
+            step, stride = self._jumps[stmt]
+            outer, self.jump = self.jump, Jump(stmt.symbol, self.index64(self.expr(step)), stride)
+            self.loop(stmt, child(0))
+            self.jump = outer
         else:
             self.loop(stmt, child(0), self._unrolled(stmt))
 

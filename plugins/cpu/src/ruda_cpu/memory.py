@@ -14,10 +14,10 @@ from typing import Literal
 
 from ruda_core.dtypes import BY_NAME, DType, i64
 from ruda_core.ir import nodes as ir
-from ruda_core.ir.rewrite import operands
 from ruda_cpu.expressions import Expressions
 from ruda_cpu.forms import Forms
 from ruda_cpu.frame import Layout
+from ruda_cpu.strides import of_builtin, stride
 from ruda_cpu.target import WIDTH
 from ruda_cpu.writer import MEMORY, Value
 
@@ -27,11 +27,12 @@ _LINE = 64
 """Bytes that a processor reads at once."""
 _AHEAD = 12 << 10
 """Bytes ahead that memory needs to answer in time, measured; a third of a small first cache."""
+_TURNS_AHEAD = 2 << 10
+"""The same where rows lie apart: bytes of them, in whole rows."""
 _MOST_AHEAD = 64
 """Lines of a row that are worth reading ahead."""
 _NEAR = 1 << 16
 """Elements from one place to another that is found from it: too few to come around the index type."""
-_STEADY = (ir.Const, ir.Param, ir.Length, ir.Shape, ir.Stride, ir.Offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,25 @@ class Place:
     """As stored."""
 
 
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """A loop of turns that a group takes together."""
+
+    turn: ir.Symbol
+    far: str
+    """i64: elements that each unit goes on in a turn."""
+    stride: int
+    """Elements from one unit to the next."""
+
+
 class Memory(Expressions):
     """Addresses and single accesses."""
 
     layout: Layout
     versions: bool
     """Whether there is code without checks, for units within bounds."""
+    jump: Jump | None = None
+    """The loop of turns around the region at hand."""
     interrupted: bool
     """Whether a group does more than one region."""
     lets: dict[ir.Symbol, ir.Expr]
@@ -65,50 +79,10 @@ class Memory(Expressions):
 
     def stride(self, e: ir.Expr) -> int | None:
         """How much larger the value is for the next unit: 0 for all alike, None for unevenly."""
-        if isinstance(e, _STEADY):
-            return 0
-        if isinstance(e, ir.Builtin):
-            return self._builtin_stride(e)
-        if isinstance(e, ir.Ref):
-            return self._symbol_stride(e.symbol)
-        parts = [self.stride(o) for o in operands(e)]
-        if None in parts:
-            return None
-        if not any(parts):
-            return 0
-        return self._even(e, [p or 0 for p in parts])
-
-    def _even(self, e: ir.Expr, parts: list[int]) -> int | None:
-        if isinstance(e, ir.Unary) and e.op == "-":
-            return -parts[0]
-        if isinstance(e, ir.Cast) and e.type.is_integer and e.a.type.is_integer:
-            same_bits = e.type.bits == e.a.type.bits  # modulo their number, as all of these are
-            return parts[0] if same_bits or self.is_position(e.a) else None
-        if not isinstance(e, ir.Binary) or not e.type.is_integer:
-            return None
-        if e.op == "+":
-            return parts[0] + parts[1]
-        if e.op == "-":
-            return parts[0] - parts[1]
-        if e.op == "*" and isinstance(e.b, ir.Const):
-            return parts[0] * int(e.b.value)
-        if e.op == "*" and isinstance(e.a, ir.Const):
-            return parts[1] * int(e.a.value)
-        if e.op == "shl" and isinstance(e.b, ir.Const):
-            return parts[0] << int(e.b.value)
-        return None
+        return stride(e, self._builtin_stride, self._symbol_stride, self.is_position)
 
     def _builtin_stride(self, e: ir.Builtin) -> int | None:
-        axis = self.layout.axis
-        if e.name == "unit_pos" and e.axis is None:
-            return 1
-        if e.name in ("unit_pos", "absolute_pos"):
-            if e.axis is None:
-                return 1 if axis == 0 else None
-            if axis is None:
-                return None if self.function.dim[e.axis] > 1 else 0
-            return int(axis == e.axis)
-        return 0
+        return of_builtin(e, self.layout, self.function.dim)
 
     def _symbol_stride(self, symbol: ir.Symbol) -> int | None:
         if symbol in self.strides:
@@ -188,27 +162,46 @@ class Memory(Expressions):
         return pointer
 
     def fetch_ahead(self, array: ir.Array, at: ir.Expr) -> None:
-        """Have a later group's row read already, where other regions interrupt the stream of a row each.
+        """Have a later row read already, where other code interrupts the stream of a row each, or rows lie apart.
 
-        The processor itself looks ahead only while it reads, and does not always see through masks.
+        The processor itself looks ahead only while it reads, within a page, and does not always see through masks.
         """
         first, layout = self.frame.first, self.layout
-        if not self.interrupted or layout.rows > 1 or first is None or self.stride(at) != 1:
-            return
-        names = {e.name.removeprefix("native_") for e in self.forms.factors(at) if isinstance(e, ir.Builtin)}
         size = layout.extent * self.elements[array].itemsize
-        if not names & {"absolute_pos", "workgroup_pos"} or not _LINE <= size <= _MOST_AHEAD * _LINE:
+        if (
+            layout.rows > 1
+            or first is None
+            or self.stride(at) != 1
+            or not _LINE <= size <= _MOST_AHEAD * _LINE
+        ):
             return
-        ahead = -(-_AHEAD // size) * size
+        far = self._next_rows(at, size)
+        if far is None:
+            return
         row = self._first_place(array, self._without_offset(at, array))
         with self.for_first():
+            row = self._element(row, self.elements[array], far)
             for k in range(0, size, _LINE):
-                where = self.w.ins(f"getelementptr i8, ptr {row}, i64 {ahead + k}")
+                where = self.w.ins(f"getelementptr i8, ptr {row}, i64 {k}")
                 self.w.call(
                     "void",
                     "llvm.prefetch.p0",
                     *(("ptr", where), ("i32", "0"), ("i32", "3"), ("i32", "1")),
                 )
+
+    def _next_rows(self, at: ir.Expr, size: int) -> str | None:
+        """How many elements away the row to read ahead is; None where none is."""
+        factors = self.forms.factors(at)
+        jump = self.jump
+        if jump is not None and any(isinstance(f, ir.Ref) and f.symbol is jump.turn for f in factors):
+            if jump.stride != 1:
+                return None
+            with self.for_first():
+                return self.w.ins(f"mul i64 {jump.far}, {-(-_TURNS_AHEAD // size)}")
+        names = {f.name.removeprefix("native_") for f in factors if isinstance(f, ir.Builtin)}
+        if not self.interrupted or not names & {"absolute_pos", "workgroup_pos"}:
+            return None
+        return str(-(-_AHEAD // size) * self.layout.extent)
 
     def _strip_place(self, base: str, dtype: DType, at: ir.Expr, stride: int | None) -> Place:
         if stride == 0:

@@ -8,12 +8,12 @@ where that is cheap, or kept in arrays with one element a unit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import bodies, expressions, walk
-from ruda_cpu.variance import Variance, has_outer_exit, symbols_of, written_arrays
+from ruda_cpu.variance import Variance, group_variance, has_outer_exit, symbols_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,18 +75,16 @@ def _regions(nodes: tuple[Node, ...]) -> list[Region]:
     return found
 
 
-def plan(function: ir.Function) -> Plan:
-    """The plan of a function whose exits are normalised."""
-    written = written_arrays(function)
-    variance = Variance(
-        function.body,
-        lambda b: b.name in ("absolute_pos", "unit_pos"),
-        lambda a: not (a.space == "constant" or a.space == "global" and a not in written),
-    )
+def plan(function: ir.Function, outside: Collection[ir.Stmt] = ()) -> Plan:
+    """The plan of a function whose exits are normalised.
+
+    `outside`: control flow without barriers that stays around regions, as if there were one in it.
+    """
+    variance = group_variance(function)
     lets = {s.symbol: s.value for s in walk(function.body) if isinstance(s, ir.Let)}
     mutable: set[ir.Symbol] = set()
     while True:
-        builder = _Builder(variance, set(mutable))
+        builder = _Builder(variance, set(mutable), outside)
         nodes = builder.nodes(function.body)
         needed = _needed(nodes, variance, lets, function.body)
         if needed <= mutable:
@@ -98,7 +96,8 @@ def plan(function: ir.Function) -> Plan:
 
 
 class _Builder:
-    def __init__(self, variance: Variance, mutable: set[ir.Symbol]) -> None:
+    def __init__(self, variance: Variance, mutable: set[ir.Symbol], outside: Collection[ir.Stmt]) -> None:
+        self.outside = outside
         self.variance = variance
         self.mutable = mutable
         self.group = set(mutable)
@@ -137,7 +136,7 @@ class _Builder:
 
     def must_stay_outside(self, stmt: ir.If | ir.Loop | ir.For | ir.Block) -> bool:
         inner = tuple(walk((stmt,)))
-        if any(isinstance(s, ir.Barrier) for s in inner):
+        if any(isinstance(s, ir.Barrier) or s in self.outside for s in inner):
             return True
         if any(isinstance(s, ir.Assign) and s.symbol in self.mutable for s in inner):
             return True

@@ -153,6 +153,16 @@ class Variance:
         return False
 
 
+def group_variance(function: ir.Function) -> Variance:
+    """What varies between the units of a workgroup."""
+    written = written_arrays(function)
+    return Variance(
+        function.body,
+        lambda b: b.name in ("absolute_pos", "unit_pos"),
+        lambda a: not (a.space == "constant" or a.space == "global" and a not in written),
+    )
+
+
 def has_outer_exit(body: ir.Body) -> bool:
     """True when a statement inside leaves the body: Break or Continue of a loop, or Leave of a block, around it."""
     return any(_leaves(s, False, frozenset()) for s in body)
