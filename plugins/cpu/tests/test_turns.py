@@ -186,3 +186,21 @@ def test_turns_are_taken_together(kernel, monkeypatch):
     monkeypatch.setattr("ruda_cpu.dialect.in_turns", watched)
     ruda.compile_for("cpu", kernel, UNITS)
     assert [len(turns.jumps) for turns in found] == [1]
+
+
+def test_long_chains_of_values(client, tmp_path, monkeypatch):
+    """A start, and a place, that hundreds of values lead to."""
+    lines = ["import ruda_core as ruda", "from ruda_core import Array, i32", "", "@ruda.kernel"]
+    lines += ["def chained(x: Array[i32], y: Array[i32]):", "    a0 = ruda.ABSOLUTE_POS"]
+    lines += [f"    a{k} = a{k - 1} + {k % 2}" for k in range(1, 601)]
+    lines += [f"    for i in range(a600 - 300, len(x), {UNITS} * ruda.WORKGROUP_COUNT):", "        b0 = i"]
+    lines += [f"        b{k} = b{k - 1} + 1" for k in range(1, 601)]
+    lines += ["        y[b600 - 600] = x[i] + 1"]
+    (tmp_path / "chained_kernel.py").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import chained_kernel as module
+
+    x = np.arange(SIZE, dtype=np.int32)
+    y = client.zeros(SIZE, np.int32)
+    module.chained.launch(client, GROUPS, UNITS, client.tensor(x), y)
+    np.testing.assert_array_equal(y.numpy(), x + 1)

@@ -19,7 +19,7 @@ from typing import Any
 from ruda_core.dtypes import i64
 from ruda_core.ir import build
 from ruda_core.ir import nodes as ir
-from ruda_core.ir.rewrite import BODY_FIELDS, Rewriter, map_expr, walk
+from ruda_core.ir.rewrite import BODY_FIELDS, Rewriter, expressions, map_expr, walk
 from ruda_core.passes.fold import fold_expr
 from ruda_cpu.frame import Layout
 from ruda_cpu.normal import has_barrier
@@ -31,6 +31,8 @@ from ruda_cpu.variance import group_variance, symbols_of
 _STRAIGHT = (ir.Let, ir.Assign, ir.Load, ir.Store, ir.Atomic, ir.MaskedStore, ir.If)
 _VARIABLES = 4
 """Variables from outside that a loop may change: each is an element of an array that is read and written a turn."""
+_DEEP = 32
+"""Values that follow one another, beyond which a start is not computed for single units."""
 
 
 @dataclass(slots=True)
@@ -63,6 +65,14 @@ class _Finder:
         self.lets = {s.symbol: s.value for s in walk(function.body) if isinstance(s, ir.Let)}
         self.positions = Positions(function, self.lets)
         self.strides: dict[ir.Symbol, int | None] = {}
+        self.depths: dict[ir.Symbol, int] = {}
+        """How many values follow one another to a symbol's."""
+        for symbol, value in self.lets.items():  # in program order: long chains are not followed at once
+            self.strides[symbol] = self._stride(value) if symbol in self.variance.symbols else 0
+            before = (
+                self.depths.get(e.symbol, 0) for e in (value, *expressions(value)) if isinstance(e, ir.Ref)
+            )
+            self.depths[symbol] = 1 + max(before, default=0)
         self.uses = _uses(function.body)
 
     def body(self, body: ir.Body) -> ir.Body:
@@ -81,6 +91,8 @@ class _Finder:
 
     def _fits(self, s: ir.For) -> bool:
         jump = self._stride(s.start)
+        if any(self.depths.get(e.symbol, 0) > _DEEP for e in (s.start, s.trips) if isinstance(e, ir.Ref)):
+            return False
         wraps = s.start.type.bits > 32 and not self.positions.is_position(s.start)
         if (
             not jump
@@ -101,6 +113,9 @@ class _Finder:
         if not all(x.mutable for x in shared):
             return False  # used after the loop
         self.strides[s.symbol] = jump
+        for inner in statements:
+            if isinstance(inner, ir.Let):
+                self.strides[inner.symbol] = self._stride(inner.value)
         return len(shared) <= _VARIABLES and any(self._is_even(inner) for inner in statements)
 
     def _is_even(self, s: ir.Stmt) -> bool:
@@ -118,12 +133,7 @@ class _Finder:
     def _symbol_stride(self, symbol: ir.Symbol) -> int | None:
         if symbol.mutable:
             return None  # it may change before the loop
-        if symbol not in self.variance.symbols:
-            return 0
-        if symbol not in self.strides:
-            value = self.lets.get(symbol)
-            self.strides[symbol] = None if value is None else self._stride(value)
-        return self.strides[symbol]
+        return self.strides.get(symbol) if symbol in self.variance.symbols else 0
 
     # Their turns -------------------------------------------------------------------------------
 
