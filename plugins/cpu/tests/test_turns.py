@@ -85,22 +85,24 @@ def counts(x: Array[u8], y: Array[u32]):
         ruda.atomic_add(y, k, bins[k])
 
 
-@ruda.kernel
-def near_the_end(first: i32, x: Array[i32], y: Array[i32]):
+@ruda.func
+def count(first: i32, x: Array[i32]):
     """Starts wrap for some of the units, which then make turns that the others do not."""
     turns = 0
     for i in range(ruda.UNIT_POS + first, 2147483647, 268435461):
         turns += 1 + x[i]
-    y[ruda.UNIT_POS] = turns
+    return turns
+
+
+@ruda.kernel
+def near_the_end(first: i32, x: Array[i32], y: Array[i32]):
+    y[ruda.UNIT_POS] = count(first, x)
 
 
 @ruda.kernel
 def near_the_end_known(first: Comptime[int], x: Array[i32], y: Array[i32]):
     """The same, with starts that the compiler knows."""
-    turns = 0
-    for i in range(ruda.UNIT_POS + first, 2147483647, 268435461):
-        turns += 1 + x[i]
-    y[ruda.UNIT_POS] = turns
+    y[ruda.UNIT_POS] = count(first, x)
 
 
 @ruda.kernel

@@ -12,7 +12,6 @@ in 64 bits whether it does; then the group takes no turns together.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,7 +25,7 @@ from ruda_cpu.normal import has_barrier
 from ruda_cpu.positions import Positions
 from ruda_cpu.strides import of_builtin, stride
 from ruda_cpu.target import WIDTH
-from ruda_cpu.variance import group_variance, symbols_of
+from ruda_cpu.variance import group_variance, uses
 
 _STRAIGHT = (ir.Let, ir.Assign, ir.Load, ir.Store, ir.Atomic, ir.MaskedStore, ir.If)
 _VARIABLES = 4
@@ -51,6 +50,8 @@ def in_turns(function: ir.Function) -> Turns:
     layout = Layout.of(function.dim)
     if layout.rows > 1 or layout.axis is None or layout.extent <= WIDTH:
         return Turns(function)
+    if not any(isinstance(s, ir.For) for s in walk(function.body)):
+        return Turns(function)
     found = _Finder(function, layout)
     body = found.body(function.body)
     found.turns.function = replace(function, body=body)
@@ -73,7 +74,7 @@ class _Finder:
                 self.depths.get(e.symbol, 0) for e in (value, *expressions(value)) if isinstance(e, ir.Ref)
             )
             self.depths[symbol] = 1 + max(before, default=0)
-        self.uses = _uses(function.body)
+        self.uses = uses(function.body)
 
     def body(self, body: ir.Body) -> ir.Body:
         """Statements that all units of a group come to together."""
@@ -90,33 +91,36 @@ class _Finder:
     # Which loops -------------------------------------------------------------------------------
 
     def _fits(self, s: ir.For) -> bool:
-        jump = self._stride(s.start)
+        return self._jumps_evenly(s) and self._is_straight(s)
+
+    def _jumps_evenly(self, s: ir.For) -> bool:
+        """True for a range that starts evenly from unit to unit and passes by the whole group in a step."""
         if any(self.depths.get(e.symbol, 0) > _DEEP for e in (s.start, s.trips) if isinstance(e, ir.Ref)):
             return False
-        wraps = s.start.type.bits > 32 and not self.positions.is_position(s.start)
-        if (
-            not jump
-            or wraps
-            or s.symbol.mutable
-            or self.variance.varies(s.stop)
-            or self.variance.varies(s.step)
-        ):
+        if s.start.type.bits > 32 and not self.positions.is_position(s.start):
+            return False  # 64 bits do not show whether it wraps
+        if self.variance.varies(s.stop) or self.variance.varies(s.step):
             return False
-        if isinstance(s.step, ir.Const) and abs(int(s.step.value)) < self.layout.extent * abs(jump):
+        jump = self._stride(s.start)
+        if not jump:
             return False
+        return not isinstance(s.step, ir.Const) or abs(int(s.step.value)) >= self.layout.extent * abs(jump)
+
+    def _is_straight(self, s: ir.For) -> bool:
+        """True for a body without loops and exits that reads or writes side by side, and keeps little."""
         statements = list(walk(s.body))
-        if not all(isinstance(inner, _STRAIGHT) for inner in statements):
+        if s.symbol.mutable or not all(isinstance(inner, _STRAIGHT) for inner in statements):
             return False
         bound = {x for inner in (s, *statements) if (x := getattr(inner, "symbol", None)) is not None}
-        inside = _uses((s,))
+        inside = uses((s,))
         shared = [x for x in bound if inside[x] != self.uses[x]]
-        if not all(x.mutable for x in shared):
-            return False  # used after the loop
-        self.strides[s.symbol] = jump
+        if len(shared) > _VARIABLES or not all(x.mutable for x in shared):
+            return False  # immutable ones are used after the loop
+        self.strides[s.symbol] = self._stride(s.start)
         for inner in statements:
             if isinstance(inner, ir.Let):
                 self.strides[inner.symbol] = self._stride(inner.value)
-        return len(shared) <= _VARIABLES and any(self._is_even(inner) for inner in statements)
+        return any(self._is_even(inner) for inner in statements)
 
     def _is_even(self, s: ir.Stmt) -> bool:
         """True for an access that moves evenly from unit to unit."""
@@ -186,7 +190,7 @@ class _Finder:
         done = build.binary("*", build.cast(s.step.type.scalar, common, raw=True), s.step)
         start = build.binary("+", s.start, done)
         loop = replace(s, start=start, trips=s.trips and build.binary("-", s.trips, common))
-        own = [x for x, n in _uses((s,)).items() if n == self.uses[x]]
+        own = [x for x, n in uses((s,)).items() if n == self.uses[x]]
         renamed = _Renamed(own).run(replace(self.function, body=(loop,)))
         rest = ir.If(s.span, more, renamed.body)
         self.turns.outside.add(rest)
@@ -221,11 +225,3 @@ class _Renamed(Rewriter):
         symbol: Any = getattr(stmt, "symbol", None)
         new: dict[str, Any] = {"symbol": self.new[symbol]} if symbol in self.new else {}
         self.emit(replace(stmt, **new))
-
-
-def _uses(body: ir.Body) -> Counter[ir.Symbol]:
-    """How often statements name each symbol."""
-    found: Counter[ir.Symbol] = Counter()
-    for stmt in walk(body):
-        found.update(symbols_of(stmt))
-    return found

@@ -23,6 +23,14 @@ def symbols_of(stmt: ir.Stmt) -> list[ir.Symbol]:
     return found
 
 
+def uses(body: Iterable[ir.Stmt]) -> Counter[ir.Symbol]:
+    """How often statements, and those inside them, name each symbol."""
+    found: Counter[ir.Symbol] = Counter()
+    for stmt in walk(body):
+        found.update(symbols_of(stmt))
+    return found
+
+
 def written_arrays(function: ir.Function) -> frozenset[ir.Array]:
     """Arrays that the kernel changes, with those that share a binding with one."""
     written = {s.array for s in walk(function.body) if isinstance(s, (ir.Store, ir.Atomic, ir.MaskedStore))}
@@ -53,10 +61,8 @@ class Variance:
         self._load_varies = load_varies
         self._strip = strip
         self._body = tuple(body)
-        self._total: Counter[ir.Symbol] = Counter()
+        self._total = uses(self._body)
         self._inside: dict[ir.Stmt, Counter[ir.Symbol]] = {}
-        for stmt in walk(self._body):
-            self._total.update(symbols_of(stmt))
         self.symbols: set[ir.Symbol] = set(assume)
         self.torn: set[ir.Stmt] = set()
         size = -1
@@ -110,10 +116,7 @@ class Variance:
         if not self._strip:
             return True
         if scope not in self._inside:
-            counter: Counter[ir.Symbol] = Counter()
-            for stmt in walk((scope,)):
-                counter.update(symbols_of(stmt))
-            self._inside[scope] = counter
+            self._inside[scope] = uses((scope,))
         return self._inside[scope][symbol] != self._total[symbol]
 
     def _is_torn(self, stmt: ir.Loop | ir.For | ir.Block) -> bool:
@@ -181,17 +184,14 @@ def _leaves(stmt: ir.Stmt, in_loop: bool, labels: frozenset[int]) -> bool:
 
 def escaping(body: ir.Body) -> frozenset[ir.Symbol]:
     """Immutable symbols that are bound in a loop and used outside of it."""
-    total: Counter[ir.Symbol] = Counter()
-    for stmt in walk(body):
-        total.update(symbols_of(stmt))
+    total = uses(body)
     found: set[ir.Symbol] = set()
     for loop in walk(body):
         if not isinstance(loop, (ir.Loop, ir.For)):
             continue
-        inside: Counter[ir.Symbol] = Counter()
+        inside = uses(loop.body)
         bound: set[ir.Symbol] = set()
         for stmt in walk(loop.body):
-            inside.update(symbols_of(stmt))
             symbol = getattr(stmt, "symbol", None)
             if symbol is not None and not symbol.mutable:
                 bound.add(symbol)
