@@ -19,7 +19,7 @@ def _current() -> Callable[[], int] | None:
     if not hasattr(os, "sched_setaffinity"):
         return None
     try:
-        function = ctypes.CDLL(None).sched_getcpu
+        function = ctypes.PyDLL(None).sched_getcpu  # keeps the lock, which others wait for
     except (AttributeError, OSError):
         return None
     function.argtypes, function.restype = (), ctypes.c_int
