@@ -62,7 +62,8 @@ class Case:
     expected: Callable[[], Any]
     """The result by NumPy."""
     numba: Mapping[str, tuple[Callable[..., None], tuple[Any, ...]]]
-    """Each good way to write it: the function and its arguments, the result last."""
+    """Each good way to write it: the function and its arguments, the result last. Each gets arrays of its own: what
+    one has in the caches must not serve the next."""
     same: str
     """The way that is the same program as the kernel."""
     goal: float
@@ -91,7 +92,7 @@ def saxpy_case() -> Case:
         np.multiply(x, np.float32(2), out=spare)
         np.add(spare, y, out=y)
 
-    functions = {"prange": (cpu_numba.saxpy, (np.float32(2), x, y.copy()))}
+    functions = {"prange": (cpu_numba.saxpy, (np.float32(2), x, y))}
     return Case(launch, lambda: np.full(ELEMENTS, 3, np.float32), functions, "prange", 1.0, by_numpy, 1.1)
 
 
@@ -221,10 +222,11 @@ def seconds_of(name: str, clients: Mapping[str, ruda.ComputeClient]) -> list[Row
         check(f"{title} on {device}", result(), expected, case.agree)
     if cpu_numba.numba is not None:
         for way, (function, arguments) in case.numba.items():
-            call = partial(cpu_numba.compiled(function), *arguments)
+            own = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+            call = partial(cpu_numba.compiled(function), *own)
             calls[f"Numba {way}"] = call
             call()
-            check(f"{title} by Numba {way}", arguments[-1], expected, case.agree)
+            check(f"{title} by Numba {way}", own[-1], expected, case.agree)
     if case.numpy is not None:
         calls["NumPy"] = case.numpy
     settle = partial(time.sleep, SETTLE)
