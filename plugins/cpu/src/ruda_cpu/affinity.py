@@ -27,26 +27,29 @@ def _current() -> Callable[[], int] | None:
 
 
 class Apart:
-    """Where the helpers of one pool may run."""
+    """Where a queue's thread and its helpers may run."""
 
     __slots__ = ("_avoided", "_current")
 
     def __init__(self, processors: int) -> None:
         self._current = _current() if 1 < processors <= _FEW else None
-        self._avoided = -1
+        self._avoided = -1, -1
 
-    def from_here(self, threads: Iterable[int]) -> None:
-        """Have the threads (their native identifiers) run on any processor but the caller's."""
+    def from_here(self, thread: int, helpers: Iterable[int]) -> None:
+        """Have a queue's thread run on any processor but the caller's, and helpers (native identifiers, all of them)
+        on the caller's where that thread has the only other one."""
         if self._current is None:
             return
         here = self._current()
-        if here == self._avoided:
+        if (here, thread) == self._avoided:
             return
         allowed = os.sched_getaffinity(0) - {here}
         try:
-            for thread in threads:
-                os.sched_setaffinity(thread, allowed)
+            os.sched_setaffinity(thread, allowed)
+            if len(allowed) == 1:
+                for helper in helpers:
+                    os.sched_setaffinity(helper, {here})
         except OSError:  # none but this is allowed, or the system does not let threads be told
             self._current = None
             return
-        self._avoided = here
+        self._avoided = here, thread

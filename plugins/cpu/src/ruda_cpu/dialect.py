@@ -8,10 +8,9 @@ holds the arrays of one group that are not on the stack.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ruda_core.artifact import ParameterLayout
 from ruda_core.capabilities import Target
@@ -26,24 +25,15 @@ from ruda_cpu.memory import Jump
 from ruda_cpu.normal import normal, row_strides, with_dense_rows
 from ruda_cpu.plan import Control, Node, Once, Region, plan
 from ruda_cpu.regions import Regions
-from ruda_cpu.target import BASELINE, WIDTH
+from ruda_cpu.target import BASELINE, PAUSE, WIDTH
 from ruda_cpu.turns import in_turns
 from ruda_cpu.variance import written_arrays
+from ruda_cpu.words import JobWord
 from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
 
-JOB_WORDS = 8
-"""64-bit words of a job before its bindings."""
 _LOOKS = 4000
 """How often a thread that found no chunk looks whether the others are done: for some 100 µs, which is what going to
 sleep and being woken take."""
-_PAUSES: dict[str, tuple[Any, ...]] = {
-    "x86_64": ("llvm.x86.sse2.pause",),
-    "aarch64": ("llvm.aarch64.hint", ("i32", "1")),
-}
-_PAUSE = _PAUSES.get(platform.machine())
-"""What a waiting loop calls between two looks, where the processor has something for that."""
-_DONE = 6
-"""The word that counts the workgroups that are done."""
 _STACK = 16 << 10
 """Bytes of the stack that values across regions may take, and as many for shared arrays."""
 _ATTRIBUTES = (
@@ -98,7 +88,7 @@ def _choice(function: ir.Function, layout: ParameterLayout, entry: str) -> str:
     every = "true"
     for k, (array, axis) in enumerate(row_strides(function)):
         slot, offset = at["stride", array.name, axis]
-        offset += 8 * (JOB_WORDS + len(function.bindings))
+        offset += 8 * (len(JobWord) + len(function.bindings))
         t = REGISTER[slot.dtype]
         lines += [
             f"  %p{k} = getelementptr inbounds i8, ptr %job, i64 {offset}",
@@ -173,14 +163,14 @@ class Module(Regions):
                 count = self._job_word(3 + axis)
                 self.group_values["workgroup_count", axis] = count
                 self.group_values["size", axis] = self.w.ins(f"mul nuw nsw i64 {count}, {f.dim[axis]}")
-            at = JOB_WORDS + len(f.bindings)
+            at = len(JobWord) + len(f.bindings)
             self.w.add(f"%params = getelementptr inbounds i64, ptr %job, i64 {at}")
 
     def _memory(self) -> None:
         f = self.function
         for k, binding in enumerate(f.bindings):
             with self.w.into(self.w.entry):
-                base = self._job_word(JOB_WORDS + k, "ptr")
+                base = self._job_word(len(JobWord) + k, "ptr")
             for array in binding.arrays:
                 self.elements[array] = binding.dtype
                 self.pointers[array] = base
@@ -252,7 +242,7 @@ class Module(Regions):
         """Take chunks of groups until there are none; run the groups of each."""
         w = self.w
         with w.into(w.entry):
-            counter = w.ins(f"getelementptr inbounds i64, ptr %job, i64 {_DONE}")
+            counter = w.ins(f"getelementptr inbounds i64, ptr %job, i64 {JobWord.DONE}")
         w.place("take")
         begin = w.ins(f"atomicrmw add ptr %job, i64 {self._chunk} monotonic")
         w.branch(w.ins(f"icmp ult i64 {begin}, {self._total}"), "chunk", "done")
@@ -291,8 +281,8 @@ class Module(Regions):
         enough = w.ins(f"icmp uge i64 %looks, {_LOOKS}")
         w.branch(w.ins(f"or i1 {all_done}, {enough}"), "leave", "again")
         w.place("again")
-        if _PAUSE is not None:
-            w.call("void", *_PAUSE)
+        if PAUSE is not None:
+            w.call("void", *PAUSE)
         w.add("%looks.next = add nuw i64 %looks, 1")
         w.jump("look")
         w.place("leave")

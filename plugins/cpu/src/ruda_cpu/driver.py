@@ -156,6 +156,7 @@ class CpuDriver(Driver):
     def close(self) -> None:
         for queue in self._queues:
             queue.close()
+        self._pool.close()
 
 
 def _memory_bytes() -> int | None:

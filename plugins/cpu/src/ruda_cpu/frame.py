@@ -54,6 +54,8 @@ class Frame:
     """Values of symbols for the first unit."""
     places: dict[tuple[ir.Array, Monomials], tuple[int, str]] = field(default_factory=dict)
     """The first unit of a row: pointers, with the constant of their index's form."""
+    led: bool = False
+    """The first unit of a row: true once something is read ahead for the row."""
     mask: str | None = None
     """Strips: the units that take part; None for all."""
     some: bool = True

@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,8 @@ class Code:
 
     call: Callable[[int, int], int]
     """`call(job, scratch)`, by address, is 1 once the whole job is done; Python's lock is released meanwhile."""
+    address: int
+    """Where it is."""
     object_code: bytes
     library: Any
     """Keeps the code mapped."""
@@ -94,14 +96,19 @@ class Machine:
 
     def link(self, code: bytes, entry: str) -> Code:
         """Map object code and find its entry point; raises Refused with LLVM's message."""
+        library = self.link_all(code, (entry,))
+        return Code(_SIGNATURE(library[entry]), library[entry], code, library)
+
+    def link_all(self, code: bytes, names: Sequence[str]) -> Any:
+        """Map object code; the addresses of some of its functions, by name. Raises Refused with LLVM's message."""
         with self._lock:
             try:
-                name = f"{entry}.{next(self._numbers)}"
                 builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-                library = builder.export_symbol(entry).link(self._jit, name)
+                for name in names:
+                    builder = builder.export_symbol(name)
+                return builder.link(self._jit, f"{names[0]}.{next(self._numbers)}")
             except RuntimeError as error:
                 raise Refused(str(error)) from error
-        return Code(_SIGNATURE(library[entry]), code, library)
 
 
 def pack(code: bytes) -> bytes:

@@ -8,10 +8,11 @@ import time
 from typing import Any
 
 from ruda_core.artifact import KernelSource
-from ruda_cpu.dialect import JOB_WORDS, scratch_bytes
+from ruda_cpu.dialect import scratch_bytes
 from ruda_cpu.jit import Code
 from ruda_cpu.pool import Job, Pool
 from ruda_cpu.queues import Queue
+from ruda_cpu.words import JobWord
 
 INLINE = 100e-6
 """Seconds of estimated work up to which a launch runs in the caller."""
@@ -19,9 +20,11 @@ _ALONE = 60e-6
 """Seconds of estimated work up to which one thread is enough."""
 _BRIEF = 50e-3
 """Seconds of estimated work up to which who waits for it lends a hand, and hears of interrupts after it."""
-_CHUNKS = 8
-"""Chunks of groups for each thread. More of them gain nothing, and where groups are few, threads then take
-neighbours in turn: the histogram takes 1.5 times as long with chunks of one group."""
+_CHUNK = 50e-6
+"""Seconds of estimated work in a chunk of groups: little beside what a thread that is done looks for the others."""
+_CHUNKS = 8, 64
+"""The least and the most chunks of groups for each thread, while there are groups: neighbours often share lines of the
+caches."""
 _UNIT_SECONDS = 5e-9
 """Estimate for a unit of a kernel that has not run yet."""
 _AGAIN = 64
@@ -84,7 +87,9 @@ class Program:
         return best
 
     def learn(self, groups: int, seconds: float, helpers: int) -> None:
-        """Take a launch's time into the estimates."""
+        """Take a launch's time into the estimates; 0 where it is not known."""
+        if not seconds:
+            return
         each = seconds / groups
         self.known = True
         if self._contended and helpers:
@@ -108,11 +113,13 @@ class Launcher:
     __slots__ = (
         "_address",
         "_call",
+        "_code",
         "_job",
         "_pack",
         "_pool",
         "_program",
         "_queue",
+        "_reached",
         "_scratch",
         "_struct",
         "_words",
@@ -120,14 +127,16 @@ class Launcher:
 
     def __init__(self, program: Program, queue: Queue, pool: Pool) -> None:
         source = program.source
-        words = JOB_WORDS + len(source.bindings)
+        words = len(JobWord) + len(source.bindings)
         self._struct = struct.Struct(f"<{words}Q{max(source.layout.nbytes, 1)}s")
         self._pack = self._struct.pack_into
         self._words = ctypes.c_char * self._struct.size
         self._job = self._words()
         self._address = ctypes.addressof(self._job)
         self._program, self._queue, self._pool = program, queue, pool
-        self._call, self._scratch = program.code.call, program.scratch
+        self._reached = False
+        """Whether helpers have the scratch memory that the kernel needs."""
+        self._call, self._code, self._scratch = program.code.call, program.code.address, program.scratch
 
     def launch(self, stream: int, x: int, y: int, z: int, *args: Any) -> None:
         groups = x * y * z
@@ -140,7 +149,8 @@ class Launcher:
         if estimate > INLINE or not (last is None or last.finished):
             self._later(stream, (x, y, z), groups, pages, words)
             return
-        self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, *[p.address for p in pages], words)
+        addresses = [page.address for page in pages]
+        self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, 0, 0, 0, *addresses, words)
         start = time.perf_counter()
         self._call(self._address, queue.scratch.of(self._scratch))
         seconds = time.perf_counter() - start
@@ -148,15 +158,21 @@ class Launcher:
             program.learn(groups, seconds, 0)
 
     def _later(self, stream: int, count: tuple[int, int, int], groups: int, pages: Any, words: bytes) -> None:
-        helpers = self._program.helpers(groups, self._pool.helpers)
-        chunk = max(1, groups // ((helpers + 1) * _CHUNKS)) if helpers else groups
+        program = self._program
+        helpers = program.helpers(groups, self._pool.helpers)
+        if helpers and not self._reached:
+            self._pool.reach(self._scratch)
+            self._reached = True
+        seconds = groups * program.group_seconds / (helpers + 1)
+        chunks = min(max(int(seconds / _CHUNK), _CHUNKS[0]), _CHUNKS[1]) * (helpers + 1)
+        chunk = max(1, groups // chunks) if helpers else groups
         words_of_job = self._words()
-        self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, 0, *[p.address for p in pages], words)
-        brief = self._program.known and groups * self._program.group_seconds <= _BRIEF * (helpers + 1)
-        job = Job(self._call, words_of_job, self._scratch, pages, helpers + 1, brief=brief)
+        addresses = [page.address for page in pages]
+        self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, helpers, 0, 0, 0, *addresses, words)
+        brief = program.known and seconds <= _BRIEF
+        job = Job(self._code, words_of_job, groups, self._scratch, pages, alone=not helpers, brief=brief)
 
         def work() -> None:
-            self._pool.run(job)
-            self._program.learn(groups, job.ended - job.started, job.entered - 1)
+            program.learn(groups, self._queue.run(job), helpers)
 
         self._queue.submit(work, stream, job)

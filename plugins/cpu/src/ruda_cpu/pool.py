@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 import threading
 import time
-from collections.abc import Callable
-from queue import SimpleQueue
+from collections import deque
 from typing import Any
 
-import numpy as np
-
 from ruda_cpu.affinity import Apart
+from ruda_cpu.sleep import native
+from ruda_cpu.sleepers import Crew, Scratch, Sleeper
+from ruda_cpu.words import Door, JobWord
 
-Call = Callable[[int, int], int]
-
-
-class Scratch:
-    """Memory of one thread for one group's arrays; grows when a kernel needs more."""
-
-    __slots__ = ("_bytes", "_memory", "address")
-
-    def __init__(self) -> None:
-        self._bytes = -1
-        self._memory: object = None
-        self.address = 0
-
-    def of(self, nbytes: int) -> int:
-        """The address of at least `nbytes`, aligned to 64."""
-        if nbytes > self._bytes:
-            memory = np.empty(nbytes + 64, np.uint8)
-            self._memory, self._bytes = memory, nbytes
-            self.address = (memory.ctypes.data + 63) & ~63
-        return self.address
-
-
+_WORD = struct.Struct("<Q")
+_FIRST_NAP, _LONGEST_NAP = 2e-5, 1e-3
+"""Seconds between two looks whether other threads have ended their last chunks."""
 _own = threading.local()
 
 
@@ -49,49 +31,53 @@ def own_scratch() -> Scratch:
 
 
 class Job:
-    """A launch that several threads may run: the queue's own, helpers, and whoever waits for it.
+    """A launch that several threads may run. To enter it late, or twice, does no harm."""
 
-    Each enters by a place of its own and takes chunks of workgroups until there are none. A place is a lock that is
-    held inside by `with`, which no interrupt parts from its release; to enter twice, or late, does no harm.
-    """
-
-    __slots__ = ("_address", "_call", "_held", "_scratch_bytes", "brief", "complete", "ended", "entered", "invited",
-                 "places", "started")  # fmt: skip
+    __slots__ = (
+        "_groups",
+        "_held",
+        "address",
+        "alone",
+        "brief",
+        "call",
+        "given",
+        "scratch_bytes",
+        "seconds",
+        "words",
+    )
 
     def __init__(
-        self, call: Call, job: ctypes.Array[Any], scratch_bytes: int, held: Any, places: int, *, brief: bool
+        self,
+        call: int,
+        words: ctypes.Array[Any],
+        groups: int,
+        scratch_bytes: int,
+        held: Any,
+        *,
+        alone: bool,
+        brief: bool,
     ) -> None:
-        """`held` is what `job` points to."""
-        self._call = call
-        self._address = ctypes.addressof(job)
-        self._scratch_bytes = scratch_bytes
-        self._held = (job, held)
-        self.places = [threading.Lock() for _ in range(places)]
-        """The first is for who waits."""
+        """`held` is what `words` point to; nobody touches it once the job is complete."""
+        self.call = call
+        self.address = ctypes.addressof(words)
+        self.scratch_bytes = scratch_bytes
+        self.words, self._groups, self._held = words, groups, held
+        self.alone = alone
+        """True where one thread runs it."""
         self.brief = brief
         """True where who waits may lend a hand: compiled code cannot be interrupted."""
-        self.invited = False
-        self.complete = False
-        self.started = self.ended = 0.0
-        """When the first thread entered, and when the last found that all is done."""
-        self.entered = 0
+        self.given = False
+        """True once a queue's thread has it."""
+        self.seconds = 0.0
+        """How long it took whoever waited; 0 where nobody lent a hand."""
 
-    def join(self, place: int) -> None:
-        """Take chunks until there are none; `complete` says whether others still run theirs."""
-        with self.places[place]:
-            if self.complete:
-                return
-            self.started = self.started or time.perf_counter()
-            self.entered += 1
-            if self._call(self._address, own_scratch().of(self._scratch_bytes)):
-                self.ended = time.perf_counter()
-                self.complete = True
+    def complete(self) -> bool:
+        return _word(self.words, JobWord.DONE) == self._groups
 
-    def leave(self) -> None:
-        """Wait until nobody is inside."""
-        for place in self.places:
-            with place:
-                pass
+
+def _word(words: ctypes.Array[Any], which: JobWord) -> int:
+    value: int = _WORD.unpack_from(words, 8 * which)[0]
+    return value
 
 
 class Pool:
@@ -99,52 +85,109 @@ class Pool:
 
     def __init__(self) -> None:
         self.helpers = processors() - 1
-        self._invitations: SimpleQueue[tuple[Job, int]] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
+        self.crew = Crew(self.helpers)
+        self._sleepers: list[Sleeper] = []
+        self._scratch_bytes = 0
+        self._running: list[Job] = []
+        self._left: deque[ctypes.Array[Any]] = deque()
+        """Words of jobs that are complete, which some helper may still look at."""
+        self._closed = False
         self._apart = Apart(self.helpers + 1)
         self._lock = threading.Lock()
 
-    def invite(self, job: Job, first: int) -> None:
-        """Have helpers enter a job by the places from `first` on, once."""
-        if job.invited or len(job.places) <= first:
-            return
-        job.invited = True
-        if not self._threads:
-            self._start()
-        self._apart.from_here(thread.native_id or 0 for thread in self._threads)
-        for place in range(first, len(job.places)):
-            self._invitations.put((job, place))
+    def reach(self, scratch_bytes: int) -> None:
+        """Have helpers, each with at least so much scratch memory."""
+        with self._lock:
+            if not self._sleepers and not self._closed:
+                self._start()
+            if scratch_bytes > self._scratch_bytes:
+                self._scratch_bytes = scratch_bytes
+                for helper in self._sleepers:
+                    helper.reach(scratch_bytes)
 
-    def run(self, job: Job) -> None:
-        """Run a job on the queue's thread, and on others; returns when all of it is done and nobody is inside."""
-        mine = 1 if len(job.places) > 1 and job.places[0].locked() else 0
-        self.invite(job, mine + 1)
-        job.join(mine)
-        job.leave()
+    def give(self, own: Sleeper, job: Job, *, stay: bool) -> None:
+        """Wake a queue's thread with a job; it wakes helpers, and they more of them. `stay` as in `Sleeper.give`.
 
-    def lend(self, job: Job) -> None:
-        """Run a job on a thread that waits for it, while the queue's own is on its way; others may go on when
-        this returns."""
-        self.invite(job, 2)
-        job.join(0)
+        Where who waits may come soon, one helper is kept back until nobody has.
+        """
+        door = Door.ALONE if job.alone else Door.STAND_IN if stay and job.brief else Door.OPEN
+        with self._lock:
+            if job.given:
+                return
+            job.given = True
+            self._running.append(job)
+            own.reach(job.scratch_bytes)
+            own.give(job, door, stay)
+        own.wake()
+
+    def run(self, own: Sleeper, job: Job) -> float:
+        """Run a job on a queue's thread, which asks, unless it has run it already; returns when all of it is done.
+
+        The seconds that it took, as far as they are known.
+        """
+        self.give(own, job, stay=False)
+        if own.given():
+            own.sleep()
+        nap = _FIRST_NAP
+        while not job.complete():
+            time.sleep(nap)
+            nap = min(nap * 1.5, _LONGEST_NAP)
+        with self._lock:
+            self._running.remove(job)
+            self._left.append(job.words)
+            while self._left and not _word(self._left[0], JobWord.INSIDE):
+                self._left.popleft()
+        return max(own.seconds(), job.seconds)
+
+    def lend(self, job: Job) -> bool:
+        """Run a job on a thread that waits for it; True if that ended it."""
+        start = time.perf_counter()
+        if native().enter(job.address, own_scratch().of(job.scratch_bytes), job.call) != 1:
+            return False
+        job.seconds = time.perf_counter() - start
+        return True
+
+    def part(self, queue_thread: int) -> None:
+        """Keep a queue's thread off the processor of the caller, who is about to wake it."""
+        self._apart.from_here(queue_thread, [helper.thread_id for helper in self._sleepers])
+
+    def decline(self, job: Job) -> None:
+        """Have a helper stand in at once for who would wait for a job."""
+        native().decline(job.address)
+
+    def close(self) -> None:
+        """End the helpers once they have nothing to do."""
+        self._closed = True
+        for helper in self._sleepers:
+            helper.wake()
 
     def _start(self) -> None:
-        with self._lock:
-            if self._threads:
-                return
-            threads = [
-                threading.Thread(target=self._help, name=f"ruda-cpu-{k}", daemon=True)
-                for k in range(self.helpers)
-            ]
-            for thread in threads:
-                thread.start()  # returns once the thread runs, and with it its native identifier is known
-            self._threads = threads
+        for k in range(self.helpers):
+            helper = Sleeper(None)
+            helper.reach(self._scratch_bytes)
+            thread = threading.Thread(target=self._help, args=(helper,), name=f"ruda-cpu-{k}", daemon=True)
+            thread.start()  # returns once the thread runs, and with it its native identifier is known
+            helper.thread_id = thread.native_id or 0
+            self._sleepers.append(helper)
+            self.crew.add(helper)
 
-    def _help(self) -> None:
-        while True:
-            job, place = self._invitations.get()
-            job.join(place)
-            del job
+    def _help(self, own: Sleeper) -> None:
+        while not self._closed:
+            own.sleep()
+            while (job := self._wanting()) is not None:
+                own.give(job, Door.OPEN, stay=False)
+                own.wake()
+                own.sleep()
+
+    def _wanting(self) -> Job | None:
+        """A job that misses a helper."""
+        with self._lock:
+            native().wanted.value = 0  # first: a job that begins to miss some meanwhile sets it again
+            for job in self._running:
+                if native().follow(job.address):
+                    native().wanted.value = 1
+                    return job
+        return None
 
 
 def processors() -> int:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from queue import SimpleQueue
 
 from ruda_core.driver import COMPLETED, Pending, Report
-from ruda_cpu.affinity import Apart
-from ruda_cpu.pool import Job, Pool, Scratch
+from ruda_cpu.pool import Job, Pool
+from ruda_cpu.sleepers import Scratch, Sleeper
 
 
 class Task(Pending):
@@ -34,6 +33,7 @@ class Task(Pending):
 
     def wait(self) -> None:
         if not self.finished and not self._queue.hurry(self):
+            self._queue.nudge()
             with self._gate:
                 pass
 
@@ -66,16 +66,14 @@ class Queue:
     def __init__(self, report: Report, pool: Pool) -> None:
         self.report = report
         self._pool = pool
-        self._apart = Apart(pool.helpers + 1)
         self.scratch = Scratch()
         self.last: Task | None = None
         """The newest task handed to the thread."""
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._pending: deque[Task] = deque()
         """Those not finished, in order; and some that are, and that the thread has not come to yet."""
-        self._thread: threading.Thread | None = None
-        self._native: tuple[int, ...] = ()
-        """The thread, as the system knows it."""
+        self._sleeper: Sleeper | None = None
+        """The thread's."""
+        self._closed = False
 
     def idle(self) -> bool:
         """True when everything asked for so far is done."""
@@ -83,17 +81,37 @@ class Queue:
         return last is None or last.finished
 
     def submit(self, work: Callable[[], None], stream: int = 0, job: Job | None = None) -> Task:
-        """Have `work()` done after everything before it; does not wait."""
+        """Have `work()` done after everything before it; does not wait.
 
+        A job that nothing is in front of is begun at once, by the thread before it comes to `work`.
+        """
+        before = self.last
+        first = before is None or before.finished
+        running = None if before is None else before.job
+        if running is not None:
+            self._pool.decline(running)
         task = Task(work, stream, self, job)
         self.last = task
         self._pending.append(task)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="ruda-cpu-queue", daemon=True)
-            self._thread.start()
-            self._native = (self._thread.native_id or 0,)
-        self._tasks.put(task)
+        sleeper = self._sleeper or self._start()
+        if job is not None and first and sleeper.asleep():
+            self._pool.part(sleeper.thread_id)
+            self._pool.give(sleeper, job, stay=True)
+        else:
+            sleeper.wake()
         return task
+
+    def _start(self) -> Sleeper:
+        sleeper = self._sleeper = Sleeper(self._pool.crew)
+        thread = threading.Thread(target=self._serve, args=(sleeper,), name="ruda-cpu-queue", daemon=True)
+        thread.start()
+        sleeper.thread_id = thread.native_id or 0
+        return sleeper
+
+    def run(self, job: Job) -> float:
+        """Run a job on the queue's thread, which asks; the seconds that it took."""
+        assert self._sleeper is not None
+        return self._pool.run(self._sleeper, job)
 
     def now_or_later(self, work: Callable[[], None]) -> Pending:
         """Do `work()` at once where nothing is queued, else in its turn."""
@@ -108,38 +126,41 @@ class Queue:
         return COMPLETED if last is None or last.finished else last
 
     def hurry(self, task: Task) -> bool:
-        """Lend this thread to what is in front of a task and to the task; True if that finished it.
+        """Lend this thread to the job that is running, in front of a task or its own; True if that finished the task.
 
         The queue's thread wakes meanwhile: that takes as long as many a launch.
         """
         for first in tuple(self._pending):
-            if task.finished:
-                break
+            if first.finished:
+                continue
             job = first.job
-            if not first.finished:
-                if job is None or not job.brief or job.places[0].locked():
-                    break
-                self._apart.from_here(self._native)
-                self._pool.lend(job)
-                if not job.complete:
-                    break
-                first.finished = True
+            if job is None or not job.brief or not job.given or not self._pool.lend(job):
+                break
+            first.finished = True
+            break
         return task.finished
+
+    def nudge(self) -> None:
+        """Have the thread see to what is done, and what is next."""
+        if self._sleeper is not None:
+            self._sleeper.wake()
 
     def close(self) -> None:
         """End the thread once it has nothing to do."""
-        if self._thread is not None:
-            self._tasks.put(None)
+        self._closed = True
+        self.nudge()
 
-    def _serve(self) -> None:
-        while True:
-            task = self._tasks.get()
-            if task is None:
-                return
-            try:
-                task.work()
-            except Exception as error:
-                self.report(task.stream, error)
-            task.finish()
-            self._pending.popleft()
-            del task
+    def _serve(self, own: Sleeper) -> None:
+        while not self._closed:
+            own.sleep()
+            while self._pending:
+                task = self._pending[0]
+                try:
+                    task.work()
+                except Exception as error:
+                    self.report(task.stream, error)
+                task.finish()
+                self._pending.popleft()
+                del task
+                if not self._pending:
+                    own.drain()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import platform
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -10,6 +12,13 @@ from ruda_core.capabilities import ATOMIC_OPS, Target
 
 WIDTH = 16
 """Units that one strip of a vectorised region holds."""
+
+_PAUSES: dict[str, tuple[Any, ...]] = {
+    "x86_64": ("llvm.x86.sse2.pause",),
+    "aarch64": ("llvm.aarch64.hint", ("i32", "1")),
+}
+PAUSE = _PAUSES.get(platform.machine())
+"""What a waiting loop calls between two looks, where the processor has something for that: name and arguments."""
 
 _INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 
