@@ -186,6 +186,19 @@ def test_rows_run_side_by_side_where_they_are_straight_code():
     assert inside.count("store float %") == 4
 
 
-def test_the_next_row_is_fetched_where_a_barrier_interrupts():
-    assert "llvm.prefetch" in source(in_turn, 64, Array[i32], Array[i32])
-    assert "llvm.prefetch" not in source(around, 64, Array[i32], Array[i32])
+def fetched(text):
+    """How many elements ahead lines are fetched."""
+    before = text.split("call void @llvm.prefetch", 1)[0].splitlines()[-3]
+    return int(before.rsplit(" ", 1)[1])
+
+
+def test_a_later_row_is_fetched_where_a_barrier_interrupts():
+    assert fetched(source(in_turn, 64, Array[i32], Array[i32])) == 12 * 1024 // 4
+
+
+def test_elsewhere_the_first_of_the_rows_that_are_read_goes_ahead_of_the_others():
+    text = source(around, 64, Array[i32], Array[i32])
+    assert fetched(text) == 256 // 4
+    assert (
+        text.count("call void @llvm.prefetch") == 64 * 4 // 64 * 2
+    )  # once within bounds, once at the border

@@ -125,10 +125,10 @@ def test_helpers_stay_off_the_processor_of_the_thread_they_help():
     helper.start()
     try:
         os.sched_setaffinity(0, {here})
-        apart.from_here([helper.native_id])
+        apart.from_here(helper.native_id, [])
         assert os.sched_getaffinity(helper.native_id) == allowed  # nowhere else to go: left alone
         os.sched_setaffinity(0, allowed)
-        Apart(2).from_here([helper.native_id])
+        Apart(2).from_here(helper.native_id, [])
         assert len(os.sched_getaffinity(helper.native_id)) == len(allowed) - 1
     finally:
         os.sched_setaffinity(0, allowed)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from contract import adder, source_of, spinner, words_of
 from ruda_cpu.dialect import CpuDialect
-from ruda_cpu.pool import Job, Pool
+from ruda_cpu.pool import Pool
 
 TRIPS = 50_000
 LAUNCHES = 200
@@ -29,7 +29,7 @@ def lent(monkeypatch):
 
     def recorded(self, job):
         threads.append(threading.current_thread())
-        lend(self, job)
+        return lend(self, job)
 
     monkeypatch.setattr(Pool, "lend", recorded)
     return threads
@@ -124,18 +124,18 @@ def test_many_may_wait_at_once(driver, queue):
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 def test_an_interrupt_loses_nothing(driver, queue, monkeypatch, late):
     page, launch = adding(driver, queue)
-    join = Job.join
+    lend = Pool.lend
     interrupted = []
 
-    def interrupting(self, place):
-        mine = threading.current_thread() is threading.main_thread() and not interrupted
-        if not mine or late:
-            join(self, place)
-        if mine:
-            interrupted.append(place)
+    def interrupting(self, job):
+        first = not interrupted
+        ended = lend(self, job) if late or not first else False
+        if first:
+            interrupted.append(job)
             raise KeyboardInterrupt
+        return ended
 
-    monkeypatch.setattr(Job, "join", interrupting)
+    monkeypatch.setattr(Pool, "lend", interrupting)
     launches = 0
     while launches < LAUNCHES:
         launch()

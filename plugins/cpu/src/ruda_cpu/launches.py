@@ -12,6 +12,7 @@ from ruda_cpu.dialect import scratch_bytes
 from ruda_cpu.jit import Code
 from ruda_cpu.pool import Job, Pool
 from ruda_cpu.queues import Queue
+from ruda_cpu.sleepers import Work
 from ruda_cpu.words import JobWord
 
 INLINE = 100e-6
@@ -20,7 +21,7 @@ _ALONE = 60e-6
 """Seconds of estimated work up to which one thread is enough."""
 _BRIEF = 50e-3
 """Seconds of estimated work up to which who waits for it lends a hand, and hears of interrupts after it."""
-_CHUNK = 50e-6
+_CHUNK = 100e-6
 """Seconds of estimated work in a chunk of groups: little beside what a thread that is done looks for the others."""
 _CHUNKS = 8, 64
 """The least and the most chunks of groups for each thread, while there are groups: neighbours often share lines of the
@@ -113,7 +114,6 @@ class Launcher:
     __slots__ = (
         "_address",
         "_call",
-        "_code",
         "_job",
         "_pack",
         "_pool",
@@ -136,7 +136,7 @@ class Launcher:
         self._program, self._queue, self._pool = program, queue, pool
         self._reached = False
         """Whether helpers have the scratch memory that the kernel needs."""
-        self._call, self._code, self._scratch = program.code.call, program.code.address, program.scratch
+        self._call, self._scratch = program.code.call, program.scratch
 
     def launch(self, stream: int, x: int, y: int, z: int, *args: Any) -> None:
         groups = x * y * z
@@ -170,7 +170,9 @@ class Launcher:
         addresses = [page.address for page in pages]
         self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, helpers, 0, 0, 0, *addresses, words)
         brief = program.known and seconds <= _BRIEF
-        job = Job(self._code, words_of_job, groups, self._scratch, pages, alone=not helpers, brief=brief)
+        job = Job(
+            Work(program.code, words_of_job), groups, self._scratch, pages, alone=not helpers, brief=brief
+        )
 
         def work() -> None:
             program.learn(groups, self._queue.run(job), helpers)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import struct
 import threading
 import time
 from collections import deque
@@ -12,10 +10,9 @@ from typing import Any
 
 from ruda_cpu.affinity import Apart
 from ruda_cpu.sleep import native
-from ruda_cpu.sleepers import Crew, Scratch, Sleeper
+from ruda_cpu.sleepers import Crew, Scratch, Sleeper, Work
 from ruda_cpu.words import Door, JobWord
 
-_WORD = struct.Struct("<Q")
 _FIRST_NAP, _LONGEST_NAP = 2e-5, 1e-3
 """Seconds between two looks whether other threads have ended their last chunks."""
 _own = threading.local()
@@ -33,35 +30,14 @@ def own_scratch() -> Scratch:
 class Job:
     """A launch that several threads may run. To enter it late, or twice, does no harm."""
 
-    __slots__ = (
-        "_groups",
-        "_held",
-        "address",
-        "alone",
-        "brief",
-        "call",
-        "given",
-        "scratch_bytes",
-        "seconds",
-        "words",
-    )
+    __slots__ = ("_groups", "_held", "alone", "brief", "given", "scratch_bytes", "seconds", "work")
 
     def __init__(
-        self,
-        call: int,
-        words: ctypes.Array[Any],
-        groups: int,
-        scratch_bytes: int,
-        held: Any,
-        *,
-        alone: bool,
-        brief: bool,
+        self, work: Work, groups: int, scratch_bytes: int, held: Any, *, alone: bool, brief: bool
     ) -> None:
-        """`held` is what `words` point to; nobody touches it once the job is complete."""
-        self.call = call
-        self.address = ctypes.addressof(words)
-        self.scratch_bytes = scratch_bytes
-        self.words, self._groups, self._held = words, groups, held
+        """`held` is what the work's words point to; nobody touches it once the job is complete."""
+        self.work = work
+        self._groups, self.scratch_bytes, self._held = groups, scratch_bytes, held
         self.alone = alone
         """True where one thread runs it."""
         self.brief = brief
@@ -72,12 +48,7 @@ class Job:
         """How long it took whoever waited; 0 where nobody lent a hand."""
 
     def complete(self) -> bool:
-        return _word(self.words, JobWord.DONE) == self._groups
-
-
-def _word(words: ctypes.Array[Any], which: JobWord) -> int:
-    value: int = _WORD.unpack_from(words, 8 * which)[0]
-    return value
+        return self.work.word(JobWord.DONE) == self._groups
 
 
 class Pool:
@@ -88,9 +59,9 @@ class Pool:
         self.crew = Crew(self.helpers)
         self._sleepers: list[Sleeper] = []
         self._scratch_bytes = 0
-        self._running: list[Job] = []
-        self._left: deque[ctypes.Array[Any]] = deque()
-        """Words of jobs that are complete, which some helper may still look at."""
+        self._running: dict[Job, None] = {}
+        self._left: deque[Work] = deque()
+        """Of jobs that are complete: some helper may still look at it."""
         self._closed = False
         self._apart = Apart(self.helpers + 1)
         self._lock = threading.Lock()
@@ -114,10 +85,10 @@ class Pool:
         with self._lock:
             if job.given:
                 return
-            job.given = True
-            self._running.append(job)
+            self._running[job] = None
             own.reach(job.scratch_bytes)
-            own.give(job, door, stay)
+            own.give(job.work, door, stay)
+            job.given = True  # last: a caller may be interrupted anywhere, and the thread then gives the job to itself
         own.wake()
 
     def run(self, own: Sleeper, job: Job) -> float:
@@ -133,16 +104,16 @@ class Pool:
             time.sleep(nap)
             nap = min(nap * 1.5, _LONGEST_NAP)
         with self._lock:
-            self._running.remove(job)
-            self._left.append(job.words)
-            while self._left and not _word(self._left[0], JobWord.INSIDE):
+            self._running.pop(job, None)
+            self._left.append(job.work)
+            while self._left and not self._left[0].word(JobWord.INSIDE):
                 self._left.popleft()
         return max(own.seconds(), job.seconds)
 
     def lend(self, job: Job) -> bool:
         """Run a job on a thread that waits for it; True if that ended it."""
         start = time.perf_counter()
-        if native().enter(job.address, own_scratch().of(job.scratch_bytes), job.call) != 1:
+        if native().enter(job.work.address, own_scratch().of(job.scratch_bytes), job.work.call) != 1:
             return False
         job.seconds = time.perf_counter() - start
         return True
@@ -153,7 +124,7 @@ class Pool:
 
     def decline(self, job: Job) -> None:
         """Have a helper stand in at once for who would wait for a job."""
-        native().decline(job.address)
+        native().decline(job.work.address)
 
     def close(self) -> None:
         """End the helpers once they have nothing to do."""
@@ -175,7 +146,7 @@ class Pool:
         while not self._closed:
             own.sleep()
             while (job := self._wanting()) is not None:
-                own.give(job, Door.OPEN, stay=False)
+                own.give(job.work, Door.OPEN, stay=False)
                 own.wake()
                 own.sleep()
 
@@ -184,7 +155,7 @@ class Pool:
         with self._lock:
             native().wanted.value = 0  # first: a job that begins to miss some meanwhile sets it again
             for job in self._running:
-                if native().follow(job.address):
+                if native().follow(job.work.address):
                     native().wanted.value = 1
                     return job
         return None

@@ -125,20 +125,22 @@ given:
   <crew>
 awake:
   %first = load ptr, ptr %s.FIRST
-  call void @wake(ptr %first)
   %second = load ptr, ptr %s.SECOND
+  call void @lead(ptr %s, ptr null, ptr null)
+  call void @wake(ptr %first)
   call void @wake(ptr %second)
   %door = load i64, ptr %s.DOOR
   switch i64 %door, label %work [ i64 <ALONE>, label %alone  i64 <DOOR_STAND_IN>, label %await ]
 alone:
   %alone.pair = cmpxchg ptr %job.CAME, i64 0, i64 <STAND_IN> acq_rel monotonic
-  %alone.first = extractvalue { i64, i1 } %alone.pair, 1
-  br i1 %alone.first, label %work, label %ended
+  %alone.who = extractvalue { i64, i1 } %alone.pair, 0
+  %late = icmp eq i64 %alone.who, <WAITER>
+  br i1 %late, label %ended, label %work
 await:
   %looks = phi i64 [ 0, %awake ], [ %looks.next, %again ], [ %looks, %close ]
   %who = load atomic i64, ptr %job.CAME monotonic, align 8
-  switch i64 %who, label %late [ i64 <WAITER>, label %spare  i64 <STAND_IN>, label %stand ]
-late:
+  switch i64 %who, label %longer [ i64 <WAITER>, label %spare  i64 <STAND_IN>, label %stand ]
+longer:
   %enough = icmp uge i64 %looks, <LOOKS>
   br i1 %enough, label %close, label %again
 again:
@@ -179,7 +181,7 @@ leave:
 _CALL_CREW = """%crew = load ptr, ptr %s.CREW
   %size = load i64, ptr %crew
   %want = load i64, ptr %job.HELPERS
-  %claimed = alloca ptr, i64 %size
+  %claimed = getelementptr i64, ptr %s, i64 <CLAIMED>
   br label %claim
 claim:
   %at = phi i64 [ 0, %given ], [ %at.next, %next ]
@@ -336,6 +338,7 @@ def _text(outside: dict[str, str]) -> str:
         "ALONE": str(Door.ALONE.value),
         "DOOR_STAND_IN": str(Door.STAND_IN.value),
         "LOOKS": str(_LOOKS),
+        "CLAIMED": str(len(Word)),
         "before": _time(outside["clock"], "a"),
         "after": _time(outside["clock"], "b"),
         "pause": f"call void @{PAUSE[0]}({', '.join(f'{t} {v}' for t, v in PAUSE[1:])})" if PAUSE else "",

@@ -8,26 +8,33 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from ruda_cpu.jit import Code
 from ruda_cpu.sleep import native
-from ruda_cpu.words import Door, Word
+from ruda_cpu.words import Door, JobWord, Word
 
+_WORD = struct.Struct("<Q")
 _GIVEN = struct.Struct("<4Q")
 """The words from `Word.CALL` on."""
 
 
-class Work(Protocol):
-    """What a sleeper runs."""
+class Work:
+    """Compiled code and the words of a job for it: what must stay while any thread may still look at them."""
 
-    call: int
-    """Address of `i8 call(job, scratch)`: 1 once all of the job is done."""
-    address: int
-    """Of the job, whose first words are those of `JobWord`."""
-    words: ctypes.Array[Any]
-    """The job's memory."""
+    __slots__ = ("_code", "_words", "address", "call")
+
+    def __init__(self, code: Code, words: ctypes.Array[Any]) -> None:
+        self._code, self._words = code, words
+        self.call = code.address
+        self.address = ctypes.addressof(words)
+
+    def word(self, which: JobWord) -> int:
+        """The value of a word at the moment."""
+        value: int = _WORD.unpack_from(self._words, 8 * which)[0]
+        return value
 
 
 class Scratch:
@@ -52,9 +59,10 @@ class Scratch:
 class Crew:
     """The helpers that queues' threads may call."""
 
-    __slots__ = ("_words", "address")
+    __slots__ = ("_words", "address", "most")
 
     def __init__(self, most: int) -> None:
+        self.most = most
         self._words = (ctypes.c_uint64 * (most + 1))()
         self.address = ctypes.addressof(self._words)
 
@@ -68,21 +76,23 @@ class Crew:
 class Sleeper:
     """One thread's sleep; only that thread calls `sleep`, the others are for whoever has work for it."""
 
-    __slots__ = ("_native", "_scratch", "_sleep", "_words", "address", "held", "thread_id")
+    __slots__ = ("_crew", "_held", "_native", "_scratch", "_sleep", "_words", "address", "thread_id")
 
     def __init__(self, crew: Crew | None) -> None:
         """A queue's thread calls helpers of a crew; after a job that a waiter has ended it sleeps on for a while. A
         helper has no crew and sleeps on after each job, unless some may miss helpers."""
         self._native = native()
         self._sleep = self._native.serve if crew else self._native.help
-        self._words = (ctypes.c_uint64 * 16)()
+        self._words = (
+            ctypes.c_uint64 * (len(Word) + (crew.most if crew else 0))
+        )()  # where it notes whom it called
         self.address = ctypes.addressof(self._words)
         self._words[Word.LOCK] = self._native.new_lock()
         self._native.try_acquire(self._words[Word.LOCK], 0)
         self._words[Word.CREW] = crew.address if crew else 0
         self._scratch = Scratch()
-        self.held: object = crew
-        """What the words point to."""
+        self._crew = crew
+        self._held: Work | None = None
         self.thread_id = 0
         """The thread, as the system knows it."""
 
@@ -107,7 +117,7 @@ class Sleeper:
 
         `stay` lets a queue's thread sleep on where a waiter has ended the job.
         """
-        self.held = work.words  # a thread looks at them once more when all is done
+        self._held = work
         _GIVEN.pack_into(self._words, 8 * Word.CALL, work.call, work.address, door, stay)
         self._words[Word.AWAKE] = 1
 
