@@ -67,6 +67,15 @@ def test_the_launch_that_is_waited_for_is_run_by_who_waits(driver, queue, lent):
     assert threading.current_thread() in lent
 
 
+def test_the_thread_sees_to_what_waiters_ended_before_it_is_much(driver, queue, lent):
+    _, launch = adding(driver, queue)
+    for _ in range(LAUNCHES):
+        launch()
+        queue.completion().wait()
+        assert len(queue._pending) < 16
+    assert lent
+
+
 def test_a_launch_whose_length_is_not_known_is_not(driver, queue, lent):
     page, launch = adding(driver, queue, known=False)
     launch()

@@ -150,7 +150,7 @@ class Launcher:
             self._later(stream, (x, y, z), groups, pages, words)
             return
         addresses = [page.address for page in pages]
-        self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, 0, 0, 0, *addresses, words)
+        self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, 0, 0, 0, 0, *addresses, words)
         start = time.perf_counter()
         self._call(self._address, queue.scratch.of(self._scratch))
         seconds = time.perf_counter() - start
@@ -168,7 +168,7 @@ class Launcher:
         chunk = max(1, groups // chunks) if helpers else groups
         words_of_job = self._words()
         addresses = [page.address for page in pages]
-        self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, helpers, 0, 0, 0, *addresses, words)
+        self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, helpers, 0, 0, 0, 0, *addresses, words)
         brief = program.known and seconds <= _BRIEF
         job = Job(
             Work(program.code, words_of_job), groups, self._scratch, pages, alone=not helpers, brief=brief

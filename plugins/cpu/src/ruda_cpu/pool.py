@@ -108,7 +108,7 @@ class Pool:
             self._left.append(job.work)
             while self._left and not self._left[0].word(JobWord.INSIDE):
                 self._left.popleft()
-        return max(own.seconds(), job.seconds)
+        return max(job.work.word(JobWord.NANOSECONDS) * 1e-9, job.seconds)
 
     def lend(self, job: Job) -> bool:
         """Run a job on a thread that waits for it; True if that ended it."""

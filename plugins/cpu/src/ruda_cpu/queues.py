@@ -10,6 +10,9 @@ from ruda_core.driver import COMPLETED, Pending, Report
 from ruda_cpu.pool import Job, Pool
 from ruda_cpu.sleepers import Scratch, Sleeper
 
+_BEHIND = 8
+"""Tasks that waiters have ended before the thread must see to them."""
+
 
 class Task(Pending):
     """One piece of queued work, and its completion."""
@@ -41,6 +44,7 @@ class Task(Pending):
         with self._guard:
             if not self.finished:
                 self._callbacks.append(callback)
+                self._queue.decline(self)
                 return True
         callback()
         return True
@@ -87,19 +91,24 @@ class Queue:
         """
         before = self.last
         first = before is None or before.finished
-        running = None if before is None else before.job
-        if running is not None:
-            self._pool.decline(running)
+        if before is not None:
+            self.decline(before)
         task = Task(work, stream, self, job)
         self.last = task
         self._pending.append(task)
         sleeper = self._sleeper or self._start()
         if job is not None and first and sleeper.asleep():
             self._pool.part(sleeper.thread_id)
-            self._pool.give(sleeper, job, stay=True)
+            self._pool.give(sleeper, job, stay=len(self._pending) < _BEHIND)
         else:
             sleeper.wake()
         return task
+
+    def decline(self, task: Task) -> None:
+        """Say that nobody will lend a hand to a task soon."""
+        job = task.job
+        if job is not None:
+            self._pool.decline(job)
 
     def _start(self) -> Sleeper:
         sleeper = self._sleeper = Sleeper(self._pool.crew)

@@ -167,8 +167,7 @@ work:
   %done = call i8 %call(ptr %job, ptr %scratch)
   <after>
   %took = sub i64 %b, %a
-  store i64 %took, ptr %s.NANOSECONDS
-  br label %ended
+<note>  br label %ended
 ended:
   <on>
   br i1 %on, label %rest, label %leave
@@ -344,8 +343,20 @@ def _text(outside: dict[str, str]) -> str:
         "pause": f"call void @{PAUSE[0]}({', '.join(f'{t} {v}' for t, v in PAUSE[1:])})" if PAUSE else "",
         "declared": f"declare void @{PAUSE[0]}({', '.join(t for t, _ in PAUSE[1:])})" if PAUSE else "",
     }
-    queue = {"name": "serve", "patience": str(_PATIENCE), "on": _ENDED_BY_WAITER, "crew": _CALL_CREW}
-    helper = {"name": "help", "patience": "-1", "on": _NOBODY_WANTS_HELP, "crew": "br label %awake"}
+    queue = {
+        "name": "serve",
+        "patience": str(_PATIENCE),
+        "on": _ENDED_BY_WAITER,
+        "crew": _CALL_CREW,
+        "note": "  store i64 %took, ptr %job.NANOSECONDS\n",
+    }
+    helper = {
+        "name": "help",
+        "patience": "-1",
+        "on": _NOBODY_WANTS_HELP,
+        "crew": "br label %awake",
+        "note": "",
+    }
     return "".join(_filled(t, own | common) for t, own in ((_SLEEP, queue), (_SLEEP, helper), (_REST, {})))
 
 

@@ -104,10 +104,6 @@ class Sleeper:
         """True while there is work that the thread has not begun."""
         return bool(self._words[Word.CALL])
 
-    def seconds(self) -> float:
-        """How long its part of the last job took; 0 where no clock tells."""
-        return self._words[Word.NANOSECONDS] * 1e-9
-
     def reach(self, scratch_bytes: int) -> None:
         """Have scratch memory of at least so many bytes for the next job."""
         self._words[Word.SCRATCH] = self._scratch.of(scratch_bytes)

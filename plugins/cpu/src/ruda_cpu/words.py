@@ -23,7 +23,9 @@ class JobWord(enum.IntEnum):
     """How many of them were busy when it began, and have not come yet."""
     INSIDE = 9
     """How many helpers may still look at the job."""
-    CAME = 10
+    NANOSECONDS = 10
+    """How long the queue's thread took; 0 where it did nothing, or no clock tells."""
+    CAME = 11
     """Who came first: one of `Came`, or 0 while nobody has."""
 
 
@@ -54,8 +56,6 @@ class Word(enum.IntEnum):
     FIRST = 9
     """The next helpers to wake."""
     SECOND = 10
-    NANOSECONDS = 11
-    """How long the thread's part of the last job took."""
 
 
 class Door(enum.IntEnum):
