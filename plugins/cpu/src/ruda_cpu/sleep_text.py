@@ -1,0 +1,299 @@
+"""LLVM's text of how a thread sleeps, is given work with its helpers, runs it and goes to sleep again."""
+
+from __future__ import annotations
+
+import enum
+import time
+
+from ruda_cpu.target import PAUSE
+from ruda_cpu.words import Came, Door, JobWord, Word
+
+FUNCTIONS = ("serve", "help", "enter", "decline", "follow")
+_PATIENCE = 1000
+"""Microseconds that a queue's thread goes on sleeping after a job that its waiter has ended: the books can wait, and
+Python's lock is the waiter's meanwhile."""
+_LOOKS = 8000
+"""How often a queue's thread looks for a waiter before it wakes the stand-in: 200 to 400 µs. Who launches more instead
+says so."""
+
+_SLEEP = """
+define void @<name>(ptr %s) {
+start:
+  %clock = alloca [2 x i64]
+  <words of s>
+  br label %rest
+rest:
+  %patience = phi i64 [ -1, %start ], [ <patience>, %ended ]
+  store atomic i64 0, ptr %s.AWAKE release, align 8
+  %lock = load ptr, ptr %s.LOCK
+  %got = call i32 <acquire>(ptr %lock, i64 %patience, i32 0)
+  store atomic i64 1, ptr %s.AWAKE release, align 8
+  %woken = icmp eq i32 %got, 1
+  br i1 %woken, label %look, label %leave
+look:
+  %call = load ptr, ptr %s.CALL
+  %idle = icmp eq ptr %call, null
+  br i1 %idle, label %leave, label %given
+given:
+  store ptr null, ptr %s.CALL
+  %job = load ptr, ptr %s.JOB
+  <words of job>
+  <crew>
+awake:
+  %first = load ptr, ptr %s.FIRST
+  %second = load ptr, ptr %s.SECOND
+  call void @lead(ptr %s, ptr null, ptr null)
+  call void @wake(ptr %first)
+  call void @wake(ptr %second)
+  %door = load i64, ptr %s.DOOR
+  switch i64 %door, label %work [ i64 <ALONE>, label %alone  i64 <DOOR_STAND_IN>, label %await ]
+alone:
+  %alone.pair = cmpxchg ptr %job.CAME, i64 0, i64 <STAND_IN> acq_rel monotonic
+  %alone.who = extractvalue { i64, i1 } %alone.pair, 0
+  %late = icmp eq i64 %alone.who, <WAITER>
+  br i1 %late, label %ended, label %work
+await:
+  %looks = phi i64 [ 0, %awake ], [ %looks.next, %again ], [ %looks, %close ]
+  %who = load atomic i64, ptr %job.CAME monotonic, align 8
+  switch i64 %who, label %longer [ i64 <WAITER>, label %spare  i64 <STAND_IN>, label %stand ]
+longer:
+  %enough = icmp uge i64 %looks, <LOOKS>
+  br i1 %enough, label %close, label %again
+again:
+  <pause>
+  %looks.next = add nuw i64 %looks, 1
+  br label %await
+close:
+  call void @decline(ptr %job)
+  br label %await
+stand:
+  %standing = load ptr, ptr %s.STAND_IN
+  call void @wake(ptr %standing)
+  br label %work
+spare:
+  %spared = load ptr, ptr %s.STAND_IN
+  <words of spared>
+  store ptr null, ptr %spared.CALL
+  store atomic i64 0, ptr %spared.AWAKE release, align 8
+  %spared.left = atomicrmw sub ptr %job.INSIDE, i64 1 release
+  br label %work
+work:
+  <before>
+  %scratch = load ptr, ptr %s.SCRATCH
+  %done = call i8 %call(ptr %job, ptr %scratch)
+  <after>
+  %took = sub i64 %b, %a
+<note>  br label %ended
+ended:
+  <on>
+  br i1 %on, label %rest, label %leave
+leave:
+  ret void
+}
+"""
+"""Sleep, and run what is given; `<on>` says whether to sleep on after it."""
+
+_CALL_CREW = """%crew = load ptr, ptr %s.CREW
+  %size = load i64, ptr %crew
+  %want = load i64, ptr %job.HELPERS
+  %claimed = getelementptr i64, ptr %s, i64 <CLAIMED>
+  br label %claim
+claim:
+  %at = phi i64 [ 0, %given ], [ %at.next, %next ]
+  %count = phi i64 [ 0, %given ], [ %count.next, %next ]
+  %more = icmp ult i64 %at, %size
+  %few = icmp ult i64 %count, %want
+  %go = and i1 %more, %few
+  br i1 %go, label %ask, label %asked
+ask:
+  %at.next = add nuw i64 %at, 1
+  %where = getelementptr ptr, ptr %crew, i64 %at.next
+  %helper = load ptr, ptr %where
+  <words of helper>
+  %asked.pair = cmpxchg ptr %helper.AWAKE, i64 0, i64 1 acq_rel monotonic
+  %free = extractvalue { i64, i1 } %asked.pair, 1
+  br i1 %free, label %take, label %next
+take:
+  %slot = getelementptr ptr, ptr %claimed, i64 %count
+  store ptr %helper, ptr %slot
+  store ptr %call, ptr %helper.CALL
+  store ptr %job, ptr %helper.JOB
+  br label %next
+next:
+  %taken = phi i64 [ 0, %ask ], [ 1, %take ]
+  %count.next = add nuw i64 %count, %taken
+  br label %claim
+asked:
+  %inside = atomicrmw add ptr %job.INSIDE, i64 %count monotonic
+  %missing = sub i64 %want, %count
+  store atomic i64 %missing, ptr %job.MISSING release, align 8
+  %short = icmp ne i64 %missing, 0
+  br i1 %short, label %wanting, label %complete
+wanting:
+  store atomic i64 1, ptr <wanted> release, align 8
+  store i64 0, ptr %s.DOOR
+  br label %tell
+complete:
+  %door.asked = load i64, ptr %s.DOOR
+  %stands = icmp eq i64 %door.asked, <DOOR_STAND_IN>
+  br i1 %stands, label %keep, label %tell
+keep:
+  %count.less = sub i64 %count, 1
+  %kept = call ptr @of(ptr %claimed, i64 %count.less, i64 %count)
+  store ptr %kept, ptr %s.STAND_IN
+  call void @lead(ptr %kept, ptr null, ptr null)
+  br label %tell
+tell:
+  %crew.size = phi i64 [ %count, %wanting ], [ %count, %complete ], [ %count.less, %keep ]
+  %zeroth = call ptr @of(ptr %claimed, i64 0, i64 %crew.size)
+  %other = call ptr @of(ptr %claimed, i64 1, i64 %crew.size)
+  call void @lead(ptr %s, ptr %zeroth, ptr %other)
+  br label %pair
+pair:
+  %k = phi i64 [ 0, %tell ], [ %k.next, %link ]
+  %linked = icmp uge i64 %k, %crew.size
+  br i1 %linked, label %awake, label %link
+link:
+  %k.next = add nuw i64 %k, 1
+  %left.at = mul nuw i64 %k.next, 2
+  %right.at = add nuw i64 %left.at, 1
+  %parent = call ptr @of(ptr %claimed, i64 %k, i64 %crew.size)
+  %left = call ptr @of(ptr %claimed, i64 %left.at, i64 %crew.size)
+  %right = call ptr @of(ptr %claimed, i64 %right.at, i64 %crew.size)
+  call void @lead(ptr %parent, ptr %left, ptr %right)
+  br label %pair
+"""
+"""Claim helpers that sleep and give them the job, as a tree: each wakes two more before it works."""
+
+_ENDED_BY_WAITER = """%stay = load i64, ptr %s.STAY
+  %may = icmp ne i64 %stay, 0
+  %last = load atomic i64, ptr %job.CAME monotonic, align 8
+  %waiter = icmp eq i64 %last, <WAITER>
+  %on = and i1 %may, %waiter"""
+
+_NOBODY_WANTS_HELP = """%left.job = atomicrmw sub ptr %job.INSIDE, i64 1 release
+  %want = load atomic i64, ptr <wanted> acquire, align 8
+  %on = icmp eq i64 %want, 0"""
+
+_REST = """
+define internal ptr @of(ptr %array, i64 %at, i64 %size) {
+  %inside = icmp ult i64 %at, %size
+  br i1 %inside, label %there, label %beyond
+there:
+  %where = getelementptr ptr, ptr %array, i64 %at
+  %value = load ptr, ptr %where
+  ret ptr %value
+beyond:
+  ret ptr null
+}
+define internal void @lead(ptr %s, ptr %one, ptr %other) {
+  <words of s>
+  store ptr %one, ptr %s.FIRST
+  store ptr %other, ptr %s.SECOND
+  ret void
+}
+define internal void @wake(ptr %s) {
+  %none = icmp eq ptr %s, null
+  br i1 %none, label %leave, label %call
+call:
+  %lock = load ptr, ptr %s
+  call void <release>(ptr %lock)
+  br label %leave
+leave:
+  ret void
+}
+define i8 @enter(ptr %job, ptr %scratch, ptr %call) {
+  <words of job>
+  %pair = cmpxchg ptr %job.CAME, i64 0, i64 <WAITER> acq_rel monotonic
+  %first = extractvalue { i64, i1 } %pair, 1
+  br i1 %first, label %work, label %late
+work:
+  %done = call i8 %call(ptr %job, ptr %scratch)
+  ret i8 %done
+late:
+  ret i8 2
+}
+define i8 @follow(ptr %job) {
+start:
+  <words of job>
+  br label %try
+try:
+  %missing = load atomic i64, ptr %job.MISSING acquire, align 8
+  %none = icmp eq i64 %missing, 0
+  br i1 %none, label %no, label %some
+some:
+  %less = sub i64 %missing, 1
+  %pair = cmpxchg ptr %job.MISSING, i64 %missing, i64 %less acq_rel monotonic
+  %ok = extractvalue { i64, i1 } %pair, 1
+  br i1 %ok, label %yes, label %try
+yes:
+  %inside = atomicrmw add ptr %job.INSIDE, i64 1 monotonic
+  ret i8 1
+no:
+  ret i8 0
+}
+define void @decline(ptr %job) {
+  <words of job>
+  %pair = cmpxchg ptr %job.CAME, i64 0, i64 <STAND_IN> acq_rel monotonic
+  ret void
+}
+<declared>
+"""
+
+
+def text(outside: dict[str, str]) -> str:
+    """The module; `outside` has the values of what is not in it."""
+    common = outside | {
+        "words of s": _words("s", Word),
+        "words of job": _words("job", JobWord),
+        "words of spared": _words("spared", Word),
+        "words of helper": _words("helper", Word),
+        "WAITER": str(Came.WAITER.value),
+        "STAND_IN": str(Came.STAND_IN.value),
+        "ALONE": str(Door.ALONE.value),
+        "DOOR_STAND_IN": str(Door.STAND_IN.value),
+        "LOOKS": str(_LOOKS),
+        "CLAIMED": str(len(Word)),
+        "before": _time(outside["clock"], "a"),
+        "after": _time(outside["clock"], "b"),
+        "pause": f"call void @{PAUSE[0]}({', '.join(f'{t} {v}' for t, v in PAUSE[1:])})" if PAUSE else "",
+        "declared": f"declare void @{PAUSE[0]}({', '.join(t for t, _ in PAUSE[1:])})" if PAUSE else "",
+    }
+    queue = {
+        "name": "serve",
+        "patience": str(_PATIENCE),
+        "on": _ENDED_BY_WAITER,
+        "crew": _CALL_CREW,
+        "note": "  store i64 %took, ptr %job.NANOSECONDS\n",
+    }
+    helper = {
+        "name": "help",
+        "patience": "-1",
+        "on": _NOBODY_WANTS_HELP,
+        "crew": "br label %awake",
+        "note": "",
+    }
+    return "".join(_filled(t, own | common) for t, own in ((_SLEEP, queue), (_SLEEP, helper), (_REST, {})))
+
+
+def _words(base: str, words: type[enum.IntEnum]) -> str:
+    """Pointers to words, named after them."""
+    return "\n  ".join(f"%{base}.{w.name} = getelementptr i64, ptr %{base}, i64 {w.value}" for w in words)
+
+
+def _time(clock: str, name: str) -> str:
+    """Nanoseconds of the clock, as `%name`; 0 without one."""
+    if not clock:
+        return f"%{name} = add i64 0, 0"
+    return f"""%{name}.known = call i32 {clock}(i32 {time.CLOCK_MONOTONIC}, ptr %clock)
+  %{name}.s = load i64, ptr %clock
+  %{name}.at = getelementptr i64, ptr %clock, i64 1
+  %{name}.n = load i64, ptr %{name}.at
+  %{name}.m = mul i64 %{name}.s, 1000000000
+  %{name} = add i64 %{name}.m, %{name}.n"""
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    for name, part in parts.items():
+        template = template.replace(f"<{name}>", part)
+    return template
