@@ -24,7 +24,10 @@ start:
   br label %rest
 rest:
   %patience = phi i64 [ -1, %start ], [ <patience>, %ended ]
-  store atomic i64 0, ptr %s.AWAKE release, align 8
+  %own = load ptr, ptr %s.CALL
+  %busy = icmp ne ptr %own, null
+  %awake = zext i1 %busy to i64
+  store atomic i64 %awake, ptr %s.AWAKE release, align 8
   %lock = load ptr, ptr %s.LOCK
   %got = call i32 <acquire>(ptr %lock, i64 %patience, i32 0)
   store atomic i64 1, ptr %s.AWAKE release, align 8
@@ -39,7 +42,7 @@ given:
   %job = load ptr, ptr %s.JOB
   <words of job>
   <crew>
-awake:
+up:
   %first = load ptr, ptr %s.FIRST
   %second = load ptr, ptr %s.SECOND
   call void @lead(ptr %s, ptr null, ptr null)
@@ -53,7 +56,7 @@ alone:
   %late = icmp eq i64 %alone.who, <WAITER>
   br i1 %late, label %ended, label %work
 await:
-  %looks = phi i64 [ 0, %awake ], [ %looks.next, %again ], [ %looks, %close ]
+  %looks = phi i64 [ 0, %up ], [ %looks.next, %again ], [ %looks, %close ]
   %who = load atomic i64, ptr %job.CAME monotonic, align 8
   switch i64 %who, label %longer [ i64 <WAITER>, label %spare  i64 <STAND_IN>, label %stand ]
 longer:
@@ -91,7 +94,7 @@ leave:
   ret void
 }
 """
-"""Sleep, and run what is given; `<on>` says whether to sleep on after it."""
+"""Sleep, and run what is given; `<on>` says whether to sleep on after it. Who has given itself work is not asleep."""
 
 _CALL_CREW = """%crew = load ptr, ptr %s.CREW
   %size = load i64, ptr %crew
@@ -152,7 +155,7 @@ tell:
 pair:
   %k = phi i64 [ 0, %tell ], [ %k.next, %link ]
   %linked = icmp uge i64 %k, %crew.size
-  br i1 %linked, label %awake, label %link
+  br i1 %linked, label %up, label %link
 link:
   %k.next = add nuw i64 %k, 1
   %left.at = mul nuw i64 %k.next, 2
@@ -270,7 +273,7 @@ def text(outside: dict[str, str]) -> str:
         "name": "help",
         "patience": "-1",
         "on": _NOBODY_WANTS_HELP,
-        "crew": "br label %awake",
+        "crew": "br label %up",
         "note": "",
     }
     return "".join(_filled(t, own | common) for t, own in ((_SLEEP, queue), (_SLEEP, helper), (_REST, {})))
