@@ -40,7 +40,10 @@ PROCESSES = 5
 LAUNCHES = 500
 REPEAT = 9
 TURN = 0.03
-"""Seconds of calls in a turn, at least two: only the first follows what another has left in the caches."""
+"""Seconds of our calls in a turn, at least two. Peers make as many: the first ones find in the caches what another has
+left there, so a turn of fewer calls would take longer for each."""
+LONGEST_TURN = 0.3
+"""Seconds of a turn of a peer so slow that this does not matter."""
 SETTLE = 0.03
 """Seconds between the turns, of all alike: OpenMP's and OpenBLAS's threads go on spinning after a call, on the
 processors that whoever comes next needs."""
@@ -231,8 +234,10 @@ def seconds_of(name: str, clients: Mapping[str, ruda.ComputeClient]) -> list[Row
         calls["NumPy"] = case.numpy
     settle = partial(time.sleep, SETTLE)
     once = median_each(list(calls.values()), repeat=3, number=1, settle=settle)
+    number = max(2, round(TURN / once[0]))
     turns = [
-        partial(repeated, call, max(2, round(TURN / t))) for call, t in zip(calls.values(), once, strict=True)
+        partial(repeated, call, min(number, max(2, round(LONGEST_TURN / t))))
+        for call, t in zip(calls.values(), once, strict=True)
     ]
     each = median_each(turns, repeat=REPEAT, number=1, settle=settle)
     times = {name: t / turn.args[1] for name, t, turn in zip(calls, each, turns, strict=True)}

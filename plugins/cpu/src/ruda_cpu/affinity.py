@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 _FEW = 8
 """Processors up to which helpers are told. Among more, the system finds an idle one, and telling takes longer."""
@@ -26,6 +27,12 @@ def _current() -> Callable[[], int] | None:
     return function
 
 
+class Helper(Protocol):
+    """A thread that the system knows."""
+
+    thread_id: int
+
+
 class Apart:
     """Where a queue's thread and its helpers may run."""
 
@@ -35,9 +42,9 @@ class Apart:
         self._current = _current() if 1 < processors <= _FEW else None
         self._avoided = -1, -1
 
-    def from_here(self, thread: int, helpers: Iterable[int]) -> None:
-        """Have a queue's thread run on any processor but the caller's, and helpers (native identifiers, all of them)
-        on the caller's where that thread has the only other one."""
+    def from_here(self, thread: int, helpers: Iterable[Helper]) -> None:
+        """Have a queue's thread (its native identifier) run on any processor but the caller's, and helpers on the
+        caller's where that thread has the only other one."""
         if self._current is None:
             return
         here = self._current()
@@ -48,7 +55,7 @@ class Apart:
             os.sched_setaffinity(thread, allowed)
             if len(allowed) == 1:
                 for helper in helpers:
-                    os.sched_setaffinity(helper, {here})
+                    os.sched_setaffinity(helper.thread_id, {here})
         except OSError:  # none but this is allowed, or the system does not let threads be told
             self._current = None
             return

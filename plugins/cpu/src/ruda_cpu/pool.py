@@ -120,7 +120,7 @@ class Pool:
 
     def part(self, queue_thread: int) -> None:
         """Keep a queue's thread off the processor of the caller, who is about to wake it."""
-        self._apart.from_here(queue_thread, [helper.thread_id for helper in self._sleepers])
+        self._apart.from_here(queue_thread, self._sleepers)
 
     def decline(self, job: Job) -> None:
         """Have a helper stand in at once for who would wait for a job."""

@@ -89,15 +89,14 @@ class Queue:
 
         A job that nothing is in front of is begun at once, by the thread before it comes to `work`.
         """
-        before = self.last
-        first = before is None or before.finished
-        if before is not None:
-            self.decline(before)
+        ahead = None if self.idle() else self.last
+        if ahead is not None:
+            self.decline(ahead)
         task = Task(work, stream, self, job)
         self.last = task
         self._pending.append(task)
         sleeper = self._sleeper or self._start()
-        if job is not None and first and sleeper.asleep():
+        if job is not None and ahead is None and sleeper.asleep():
             self._pool.part(sleeper.thread_id)
             self._pool.give(sleeper, job, stay=len(self._pending) < _BEHIND)
         else:
