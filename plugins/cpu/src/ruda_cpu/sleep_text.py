@@ -14,7 +14,7 @@ _PATIENCE = 1000
 Python's lock is the waiter's meanwhile."""
 _EAGER = 4000
 """How often it looks for the next job before it sleeps: 100 to 200 µs. To wake a thread takes the waker as long."""
-_HELPERS_EAGER = 4000
+_HELPERS_EAGER = 0
 _LOOKS = 8000
 """How often a queue's thread looks for a waiter before it wakes the stand-in: 200 to 400 µs. Who launches more instead
 says so."""
