@@ -79,9 +79,9 @@ class Pool:
     def give(self, own: Sleeper, job: Job, *, stay: bool) -> None:
         """Wake a queue's thread with a job; it wakes helpers, and they more of them. `stay` as in `Sleeper.give`.
 
-        Where who waits may come soon, one helper is kept back until nobody has.
+        Where who waits may come, one helper is kept back until nobody has for a while, or will.
         """
-        door = Door.ALONE if job.alone else Door.STAND_IN if stay and job.brief else Door.OPEN
+        door = Door.ALONE if job.alone else Door.STAND_IN if job.brief else Door.OPEN
         with self._lock:
             if job.given:
                 return
@@ -96,7 +96,9 @@ class Pool:
 
         The seconds that it took, as far as they are known.
         """
-        self.give(own, job, stay=False)
+        if not job.given:
+            self.decline(job)
+            self.give(own, job, stay=False)
         if own.given():
             own.sleep()
         nap = _FIRST_NAP

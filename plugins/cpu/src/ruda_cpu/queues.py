@@ -139,13 +139,11 @@ class Queue:
         The queue's thread wakes meanwhile: that takes as long as many a launch.
         """
         for first in tuple(self._pending):
-            if first.finished:
-                continue
-            job = first.job
-            if job is None or not job.brief or not job.given or not self._pool.lend(job):
+            if not first.finished:
+                job = first.job
+                if job is not None and job.brief and job.given and self._pool.lend(job):
+                    first.finished = True
                 break
-            first.finished = True
-            break
         return task.finished
 
     def nudge(self) -> None:
@@ -159,8 +157,7 @@ class Queue:
         self.nudge()
 
     def _serve(self, own: Sleeper) -> None:
-        while not self._closed:
-            own.sleep()
+        while True:
             while self._pending:
                 task = self._pending[0]
                 try:
@@ -172,3 +169,6 @@ class Queue:
                 del task
                 if not self._pending:
                     own.drain()
+            if self._closed:
+                return
+            own.sleep()

@@ -14,7 +14,6 @@ _PATIENCE = 1000
 Python's lock is the waiter's meanwhile."""
 _EAGER = 4000
 """How often it looks for the next job before it sleeps: 100 to 200 µs. To wake a thread takes the waker as long."""
-_HELPERS_EAGER = 0
 _LOOKS = 8000
 """How often a queue's thread looks for a waiter before it wakes the stand-in: 200 to 400 µs. Who launches more instead
 says so."""
@@ -290,7 +289,7 @@ def text(outside: dict[str, str]) -> str:
     helper = {
         "name": "help",
         "patience": "-1",
-        "EAGER": str(_HELPERS_EAGER),
+        "EAGER": "0",
         "on": _NOBODY_WANTS_HELP,
         "crew": "br label %up",
         "note": "",
