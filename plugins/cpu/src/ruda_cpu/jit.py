@@ -76,7 +76,7 @@ class Machine:
         parts = (self.version, self.triple, self.cpu, self.features, _MAGIC.decode())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
-    def compile(self, text: str) -> bytes:
+    def compile(self, text: str, *, optimise: bool = True) -> bytes:
         """Object code of a module; raises Refused with LLVM's message."""
         header = f'target triple = "{self.triple}"\ntarget datalayout = "{self._machine.target_data}"\n'
         with self._lock:
@@ -89,8 +89,9 @@ class Machine:
             options = llvm.create_pipeline_tuning_options(speed_level=2 if f"<{WIDTH} x" in text else 3)
             options.loop_vectorization = options.slp_vectorization = True
             options.loop_interleaving = options.loop_unrolling = True
-            builder = llvm.create_pass_builder(self._machine, options)
-            builder.getModulePassManager().run(module, builder)
+            if optimise:
+                builder = llvm.create_pass_builder(self._machine, options)
+                builder.getModulePassManager().run(module, builder)
             code: bytes = self._machine.emit_object(module)
         return code
 
