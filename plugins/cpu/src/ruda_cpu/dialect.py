@@ -158,9 +158,9 @@ class Module(Regions):
     def _header(self) -> None:
         f = self.function
         with self.w.into(self.w.entry):
-            self._total, self._chunk = self._job_word(1), self._job_word(2)
+            self._total, self._chunk = self._job_word(JobWord.GROUPS), self._job_word(JobWord.CHUNK)
             for axis in range(3):
-                count = self._job_word(3 + axis)
+                count = self._job_word(JobWord.X + axis)
                 self.group_values["workgroup_count", axis] = count
                 self.group_values["size", axis] = self.w.ins(f"mul nuw nsw i64 {count}, {f.dim[axis]}")
             at = len(JobWord) + len(f.bindings)

@@ -85,15 +85,18 @@ class Machine:
                 module.verify()
             except RuntimeError as error:
                 raise Refused(str(error)) from error
-            # what is in vectors already gains nothing from the last level, which takes twice as long
-            options = llvm.create_pipeline_tuning_options(speed_level=2 if f"<{WIDTH} x" in text else 3)
-            options.loop_vectorization = options.slp_vectorization = True
-            options.loop_interleaving = options.loop_unrolling = True
             if optimise:
-                builder = llvm.create_pass_builder(self._machine, options)
-                builder.getModulePassManager().run(module, builder)
+                self._optimise(module, text)
             code: bytes = self._machine.emit_object(module)
         return code
+
+    def _optimise(self, module: Any, text: str) -> None:
+        # what is in vectors already gains nothing from the last level, which takes twice as long
+        options = llvm.create_pipeline_tuning_options(speed_level=2 if f"<{WIDTH} x" in text else 3)
+        options.loop_vectorization = options.slp_vectorization = True
+        options.loop_interleaving = options.loop_unrolling = True
+        builder = llvm.create_pass_builder(self._machine, options)
+        builder.getModulePassManager().run(module, builder)
 
     def link(self, code: bytes, entry: str) -> Code:
         """Map object code and find its entry point; raises Refused with LLVM's message."""

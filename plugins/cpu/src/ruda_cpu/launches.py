@@ -26,6 +26,8 @@ _CHUNK = 100e-6
 _CHUNKS = 8, 64
 """The least and the most chunks of groups for each thread, while there are groups: neighbours often share lines of the
 caches."""
+_NOTHING_YET = (0,) * (len(JobWord) - JobWord.HELPERS - 1)
+"""The words of a job after `JobWord.HELPERS`, before it begins."""
 _UNIT_SECONDS = 5e-9
 """Estimate for a unit of a kernel that has not run yet."""
 _AGAIN = 64
@@ -150,7 +152,7 @@ class Launcher:
             self._later(stream, (x, y, z), groups, pages, words)
             return
         addresses = [page.address for page in pages]
-        self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, 0, 0, 0, 0, *addresses, words)
+        self._pack(self._job, 0, 0, groups, groups, x, y, z, 0, 0, *_NOTHING_YET, *addresses, words)
         start = time.perf_counter()
         self._call(self._address, queue.scratch.of(self._scratch))
         seconds = time.perf_counter() - start
@@ -168,7 +170,7 @@ class Launcher:
         chunk = max(1, groups // chunks) if helpers else groups
         words_of_job = self._words()
         addresses = [page.address for page in pages]
-        self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, helpers, 0, 0, 0, 0, *addresses, words)
+        self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, helpers, *_NOTHING_YET, *addresses, words)
         brief = program.known and seconds <= _BRIEF
         job = Job(
             Work(program.code, words_of_job), groups, self._scratch, pages, alone=not helpers, brief=brief

@@ -162,7 +162,7 @@ class Queue:
                 task = self._pending[0]
                 try:
                     task.work()
-                except Exception as error:
+                except Exception as error:  # whatever it is surfaces on the stream, and the next task is done
                     self.report(task.stream, error)
                 task.finish()
                 self._pending.popleft()

@@ -67,8 +67,8 @@ up:
   %door = load i64, ptr %s.DOOR
   switch i64 %door, label %work [ i64 <ALONE>, label %alone  i64 <DOOR_STAND_IN>, label %await ]
 alone:
-  %alone.pair = cmpxchg ptr %job.CAME, i64 0, i64 <STAND_IN> acq_rel monotonic
-  %alone.who = extractvalue { i64, i1 } %alone.pair, 0
+  call void @decline(ptr %job)
+  %alone.who = load atomic i64, ptr %job.CAME monotonic, align 8
   %late = icmp eq i64 %alone.who, <WAITER>
   br i1 %late, label %ended, label %work
 await:
