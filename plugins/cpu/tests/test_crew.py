@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-import ruda_cpu.pool
+import ruda_cpu.run.pool
 from contract import adder, source_of, words_of
 from legal import UNITS
 from ruda_cpu.dialect import CpuDialect
@@ -20,7 +20,7 @@ LAUNCHES = 200
 
 @pytest.fixture(params=[2, 3, 5, 16])
 def driver(request, monkeypatch):
-    monkeypatch.setattr(ruda_cpu.pool, "processors", lambda: request.param)
+    monkeypatch.setattr(ruda_cpu.run.pool, "processors", lambda: request.param)
     driver = CpuDriver(probe()[0])
     yield driver
     driver.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from ruda_cpu.jit import machine
+from ruda_cpu.run.jit import machine
 from ruda_cpu.target import strips_at_once
 
 import ruda_core as ruda

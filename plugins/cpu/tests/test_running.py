@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from contract import adder, source_of, spinner, words_of
-from ruda_cpu import jit
-from ruda_cpu.affinity import Apart
 from ruda_cpu.dialect import CpuDialect
-from ruda_cpu.pool import processors
+from ruda_cpu.run import jit
+from ruda_cpu.run.affinity import Apart
+from ruda_cpu.run.pool import processors
 
 UNHURRIED = 2_000_000
 """Trips of a loop that takes milliseconds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ruda_cpu.turns import in_turns
+from ruda_cpu.analysis.turns import in_turns
 
 import ruda_core as ruda
 from ruda_core import Array, Comptime, f32, i32, u8, u32

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from contract import adder, source_of, spinner, words_of
 from ruda_cpu.dialect import CpuDialect
-from ruda_cpu.pool import Pool
+from ruda_cpu.run.pool import Pool
 
 TRIPS = 50_000
 LAUNCHES = 200

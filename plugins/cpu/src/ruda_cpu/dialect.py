@@ -18,18 +18,19 @@ from ruda_core.codegen.dialect import Dialect
 from ruda_core.dtypes import DType, i32
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import walk
-from ruda_cpu.expressions import Cell
-from ruda_cpu.forms import Forms
-from ruda_cpu.frame import Frame, Layout
-from ruda_cpu.memory import Jump
-from ruda_cpu.normal import normal, row_strides, with_dense_rows
-from ruda_cpu.plan import Control, Node, Once, Region, plan
-from ruda_cpu.regions import Regions
+from ruda_cpu.analysis.forms import Forms
+from ruda_cpu.analysis.layout import Layout
+from ruda_cpu.analysis.normal import normal, row_strides, with_dense_rows
+from ruda_cpu.analysis.plan import Control, Node, Once, Region, plan
+from ruda_cpu.analysis.turns import in_turns
+from ruda_cpu.analysis.variance import written_arrays
+from ruda_cpu.render.expressions import Cell
+from ruda_cpu.render.frame import Frame
+from ruda_cpu.render.memory import Jump
+from ruda_cpu.render.regions import Regions
+from ruda_cpu.render.writer import MEMORY, REGISTER, constant, constant_text
 from ruda_cpu.target import BASELINE, PAUSE, WIDTH
-from ruda_cpu.turns import in_turns
-from ruda_cpu.variance import written_arrays
 from ruda_cpu.words import JobWord
-from ruda_cpu.writer import MEMORY, REGISTER, constant, constant_text
 
 _LOOKS = 4000
 """How often a thread that found no chunk looks whether the others are done: for some 100 µs, which is what going to

@@ -11,11 +11,11 @@ from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device, DeviceProperties, Target
 from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Report
 from ruda_core.errors import BackendCompileError
-from ruda_cpu.jit import Code, Refused, machine, pack, unpack
-from ruda_cpu.launches import Launcher, Program
-from ruda_cpu.pool import Pool, processors
 from ruda_cpu.probe import processor_name
-from ruda_cpu.queues import Queue
+from ruda_cpu.run.jit import Code, Refused, machine, pack, unpack
+from ruda_cpu.run.launches import Launcher, Program
+from ruda_cpu.run.pool import Pool, processors
+from ruda_cpu.run.queues import Queue
 from ruda_cpu.target import BASELINE
 
 _ALIGNMENT = 256

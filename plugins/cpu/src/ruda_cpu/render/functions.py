@@ -6,9 +6,9 @@ from ruda_core.dtypes import BY_NAME, f64
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.text import show_expr
 from ruda_core.ir.verify import InvalidIR
-from ruda_cpu.operands import Operands
+from ruda_cpu.render.operands import Operands
+from ruda_cpu.render.writer import Value, constant
 from ruda_cpu.target import FLOAT_INTRINSICS, LIBRARY, WIDTH
-from ruda_cpu.writer import Value, constant
 
 _CHOICES = {"min": "min", "fmin": "min", "max": "max", "fmax": "max"}
 _BITS = {"popcount": "ctpop", "clz": "ctlz", "ctz": "cttz", "reverse_bits": "bitreverse"}

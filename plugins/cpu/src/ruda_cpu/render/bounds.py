@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from ruda_core.dtypes import BY_NAME, i32
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import expressions, walk
-from ruda_cpu.frame import Frame
-from ruda_cpu.strips import Strips
-from ruda_cpu.writer import Value, constant
+from ruda_cpu.render.frame import Frame
+from ruda_cpu.render.strips import Strips
+from ruda_cpu.render.writer import Value, constant
 
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 _MOST = 12

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ruda_cpu.jit import Code
-from ruda_cpu.sleep import native
+from ruda_cpu.run.jit import Code
+from ruda_cpu.run.sleep import native
 from ruda_cpu.words import Door, JobWord, Word
 
 _WORD = struct.Struct("<Q")

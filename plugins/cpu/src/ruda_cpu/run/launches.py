@@ -9,10 +9,10 @@ from typing import Any
 
 from ruda_core.artifact import KernelSource
 from ruda_cpu.dialect import scratch_bytes
-from ruda_cpu.jit import Code
-from ruda_cpu.pool import Job, Pool
-from ruda_cpu.queues import Queue
-from ruda_cpu.sleepers import Work
+from ruda_cpu.run.jit import Code
+from ruda_cpu.run.pool import Job, Pool
+from ruda_cpu.run.queues import Queue
+from ruda_cpu.run.sleepers import Work
 from ruda_cpu.words import JobWord
 
 INLINE = 100e-6

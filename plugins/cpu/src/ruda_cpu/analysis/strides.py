@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import operands
-from ruda_cpu.frame import Layout
+from ruda_cpu.analysis.layout import Layout
 
 _STEADY = (ir.Const, ir.Param, ir.Length, ir.Shape, ir.Stride, ir.Offset)
 

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 
 from ruda_core.driver import COMPLETED, Pending, Report
-from ruda_cpu.pool import Job, Pool
-from ruda_cpu.sleepers import Scratch, Sleeper
+from ruda_cpu.run.pool import Job, Pool
+from ruda_cpu.run.sleepers import Scratch, Sleeper
 
 _BEHIND = 8
 """Tasks that waiters have ended before the thread must see to them."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from ruda_core.dtypes import DType
 from ruda_core.ir import nodes as ir
-from ruda_cpu.memory import Place
+from ruda_cpu.render.memory import Place
+from ruda_cpu.render.units import Units
+from ruda_cpu.render.writer import MEMORY, REGISTER, Value, constant
 from ruda_cpu.target import WIDTH
-from ruda_cpu.units import Units
-from ruda_cpu.writer import MEMORY, REGISTER, Value, constant
 
 MASK = f"<{WIDTH} x i1>"
 ALL = "splat (i1 true)"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ruda_core.dtypes import BY_NAME, DType, f32, u32
+from ruda_cpu.render.writer import MEMORY, REGISTER, Value, Writer, constant
 from ruda_cpu.target import WIDTH
-from ruda_cpu.writer import MEMORY, REGISTER, Value, Writer, constant
 
 
 class Operands:

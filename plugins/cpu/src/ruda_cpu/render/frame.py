@@ -1,4 +1,4 @@
-"""Frames: whose values are being computed, and how units are laid out in loops and strips."""
+"""Frames: whose values are being computed."""
 
 from __future__ import annotations
 
@@ -6,30 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ruda_core.ir import nodes as ir
-from ruda_cpu.forms import Monomials
-from ruda_cpu.writer import Lines, Value
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How the units of a group are walked: rows of neighbours along one axis, or all in linear order."""
-
-    axis: int | None
-    """The axis that changes along a row; None: rows hold the whole group and no axis moves evenly."""
-    extent: int
-    """Units of a row."""
-    rows: int
-
-    @staticmethod
-    def of(dim: tuple[int, int, int]) -> Layout:
-        x, y, z = dim
-        units = x * y * z
-        if x == units or x >= 8:
-            return Layout(0, x, y * z)
-        for axis in (1, 2):
-            if dim[axis] == units:
-                return Layout(axis, units, 1)
-        return Layout(None, units, 1)
+from ruda_cpu.analysis.forms import Monomials
+from ruda_cpu.render.writer import Lines, Value
 
 
 @dataclass(slots=True, eq=False)

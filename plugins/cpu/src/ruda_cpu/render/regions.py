@@ -11,13 +11,13 @@ from collections.abc import Callable
 from ruda_core.dtypes import i32
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import expressions, walk
-from ruda_cpu.bounds import Bounds
-from ruda_cpu.forms import Forms
-from ruda_cpu.frame import Frame
-from ruda_cpu.plan import Region
+from ruda_cpu.analysis.forms import Forms
+from ruda_cpu.analysis.plan import Region
+from ruda_cpu.analysis.variance import Variance, escaping, symbols_of
+from ruda_cpu.render.bounds import Bounds
+from ruda_cpu.render.frame import Frame
+from ruda_cpu.render.writer import Lines, Value, constant, constant_text
 from ruda_cpu.target import WIDTH, strips_at_once
-from ruda_cpu.variance import Variance, escaping, symbols_of
-from ruda_cpu.writer import Lines, Value, constant, constant_text
 
 _BLOCK = 16
 """Units of a row that take code with or without checks together, where there are several rows."""

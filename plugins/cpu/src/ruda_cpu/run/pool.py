@@ -8,9 +8,9 @@ import time
 from collections import deque
 from typing import Any
 
-from ruda_cpu.affinity import Apart
-from ruda_cpu.sleep import native
-from ruda_cpu.sleepers import Crew, Scratch, Sleeper, Work
+from ruda_cpu.run.affinity import Apart
+from ruda_cpu.run.sleep import native
+from ruda_cpu.run.sleepers import Crew, Scratch, Sleeper, Work
 from ruda_cpu.words import Door, JobWord
 
 _FIRST_NAP, _LONGEST_NAP = 2e-5, 1e-3

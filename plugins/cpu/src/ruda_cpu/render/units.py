@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.verify import InvalidIR
-from ruda_cpu.expressions import Cell
-from ruda_cpu.frame import Frame
-from ruda_cpu.memory import Memory
-from ruda_cpu.writer import REGISTER, Value, constant_text
+from ruda_cpu.render.expressions import Cell
+from ruda_cpu.render.frame import Frame
+from ruda_cpu.render.memory import Memory
+from ruda_cpu.render.writer import REGISTER, Value, constant_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from ruda_core.dtypes import bool_
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import walk
 from ruda_core.ir.verify import InvalidIR
-from ruda_cpu.expressions import Cell
-from ruda_cpu.memory import Place
-from ruda_cpu.strip_memory import ALL, MASK, StripMemory
+from ruda_cpu.analysis.variance import has_outer_exit
+from ruda_cpu.render.expressions import Cell
+from ruda_cpu.render.memory import Place
+from ruda_cpu.render.strip_memory import ALL, MASK, StripMemory
+from ruda_cpu.render.units import Exits, Track
+from ruda_cpu.render.writer import REGISTER, Value
 from ruda_cpu.target import WIDTH
-from ruda_cpu.units import Exits, Track
-from ruda_cpu.variance import has_outer_exit
-from ruda_cpu.writer import REGISTER, Value
 
 _NONE = "zeroinitializer"
 _TWICE = 16

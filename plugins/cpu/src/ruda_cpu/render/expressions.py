@@ -8,12 +8,12 @@ from ruda_core.artifact import ParameterLayout, Slot
 from ruda_core.dtypes import BY_NAME, DType, f64, i64
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.verify import InvalidIR
-from ruda_cpu.frame import Frame
-from ruda_cpu.functions import Functions
-from ruda_cpu.plan import Plan
-from ruda_cpu.positions import Positions
-from ruda_cpu.variance import Variance
-from ruda_cpu.writer import MEMORY, REGISTER, Value, Writer, constant
+from ruda_cpu.analysis.plan import Plan
+from ruda_cpu.analysis.positions import Positions
+from ruda_cpu.analysis.variance import Variance
+from ruda_cpu.render.frame import Frame
+from ruda_cpu.render.functions import Functions
+from ruda_cpu.render.writer import MEMORY, REGISTER, Value, Writer, constant
 
 _FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 _INTEGER = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}

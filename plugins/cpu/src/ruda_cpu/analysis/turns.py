@@ -20,12 +20,12 @@ from ruda_core.ir import build
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import BODY_FIELDS, Rewriter, expressions, map_expr, walk
 from ruda_core.passes.fold import fold_expr
-from ruda_cpu.frame import Layout
-from ruda_cpu.normal import has_barrier
-from ruda_cpu.positions import Positions
-from ruda_cpu.strides import of_builtin, stride
+from ruda_cpu.analysis.layout import Layout
+from ruda_cpu.analysis.normal import has_barrier
+from ruda_cpu.analysis.positions import Positions
+from ruda_cpu.analysis.strides import of_builtin, stride
+from ruda_cpu.analysis.variance import group_variance, uses
 from ruda_cpu.target import WIDTH
-from ruda_cpu.variance import group_variance, uses
 
 _STRAIGHT = (ir.Let, ir.Assign, ir.Load, ir.Store, ir.Atomic, ir.MaskedStore, ir.If)
 _VARIABLES = 4

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ruda_cpu.jit import machine
-from ruda_cpu.sleep_text import FUNCTIONS, text
+from ruda_cpu.run.jit import machine
+from ruda_cpu.run.sleep_text import FUNCTIONS, text
 
 
 class Native:

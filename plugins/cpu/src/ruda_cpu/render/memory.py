@@ -14,12 +14,12 @@ from typing import Literal
 
 from ruda_core.dtypes import BY_NAME, DType, i64
 from ruda_core.ir import nodes as ir
-from ruda_cpu.expressions import Expressions
-from ruda_cpu.forms import Forms
-from ruda_cpu.frame import Layout
-from ruda_cpu.strides import of_builtin, stride
+from ruda_cpu.analysis.forms import Forms
+from ruda_cpu.analysis.layout import Layout
+from ruda_cpu.analysis.strides import of_builtin, stride
+from ruda_cpu.render.expressions import Expressions
+from ruda_cpu.render.writer import MEMORY, Value
 from ruda_cpu.target import WIDTH
-from ruda_cpu.writer import MEMORY, Value
 
 _RMW = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "exchange": "xchg"}
 _CHOICE = {"min": "slt", "max": "sgt"}

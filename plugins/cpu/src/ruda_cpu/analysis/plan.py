@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import bodies, expressions, walk
-from ruda_cpu.variance import Variance, group_variance, has_outer_exit, symbols_of
+from ruda_cpu.analysis.variance import Variance, group_variance, has_outer_exit, symbols_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,1 @@
+"""From regions to LLVM's text."""

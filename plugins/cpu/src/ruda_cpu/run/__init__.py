@@ -1,0 +1,1 @@
+"""Compiled code, and the threads that run it."""
