@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ruda_core.dtypes import DType
 from ruda_core.ir import nodes as ir
 from ruda_cpu.render.memory import Place
@@ -44,25 +42,6 @@ class StripMemory(Units):
     def any_of(self, mask: str) -> str:
         return self.w.call("i1", f"llvm.vector.reduce.or.v{WIDTH}i1", (MASK, mask))
 
-    def _only_if(
-        self, condition: str | None, access: Callable[[], Value | None], zero: DType | None
-    ) -> Value | None:
-        """`access()` behind a branch; else zero."""
-        if condition is None:
-            return access()
-        before, inside, after = self.w.block, self.w.name("in"), self.w.name("out")
-        self.w.branch(condition, inside, after)
-        self.w.place(inside)
-        value = access()
-        last = self.w.block
-        self.w.jump(after)
-        self.w.place(after)
-        if value is None or zero is None:
-            return None
-        nothing = constant(zero, 0).text if not value.wide else "zeroinitializer"
-        text = self.w.ins(f"phi {self.ty(value)} [ {value.text}, %{last} ], [ {nothing}, %{before} ]")
-        return value._replace(text=text, const=False)
-
     def _uniform_guard(self, check: Value | None) -> str | None:
         """A condition for an access that the strip makes once: some unit takes part, and the check."""
         guard = None
@@ -82,10 +61,10 @@ class StripMemory(Units):
         place = self.place(s.array, s.index)
         if place.kind == "one":
             if check is None or not check.wide:
-                value = self._only_if(self._uniform_guard(check), lambda: self.load_one(place, dtype), dtype)
+                value = self.only_if(self._uniform_guard(check), lambda: self.load_one(place, dtype))
                 return value or constant(dtype, 0)
             some = self.any_of(self.both(self.frame.mask, check) or ALL)
-            value = self._only_if(some, lambda: self.load_one(place, dtype), dtype) or constant(dtype, 0)
+            value = self.only_if(some, lambda: self.load_one(place, dtype)) or constant(dtype, 0)
             return self.select(check, value, constant(dtype, 0))
         mask = self.both(self.frame.mask, check)
         steady = s.array not in self.written and s.symbol not in self.escaping
@@ -133,7 +112,7 @@ class StripMemory(Units):
         place = self.place(s.array, s.index)
         value = self.cast(self.expr(s.value), place.dtype, raw=True)
         if place.kind == "one" and not value.wide and (check is None or not check.wide):
-            self._only_if(self._uniform_guard(check), lambda: self.store_one(place, value), None)
+            self.only_if(self._uniform_guard(check), lambda: self.store_one(place, value))
             return
         mask = self.both(self.frame.mask, check)
         if place.kind == "one":

@@ -56,7 +56,7 @@ class Units(Memory):
             case ir.Assign():
                 self.assign(s.symbol, self.expr(s.value))
             case ir.Load():
-                self.bind(s.symbol, self.checked(s.check, lambda: self._load(s), s.symbol))
+                self.bind(s.symbol, self.checked(s.check, lambda: self._load(s)))
             case ir.Store():
                 self.checked(
                     s.check, lambda: self.store_one(self.place(s.array, s.index), self.expr(s.value))
@@ -124,13 +124,16 @@ class Units(Memory):
 
     # Accesses ----------------------------------------------------------------------------------
 
-    def checked(
-        self, check: ir.Expr | None, access: Callable[[], Value | None], symbol: ir.Symbol | None = None
-    ) -> Value | None:
-        """`access()` where the check holds; else zero, for a symbol."""
+    def checked(self, check: ir.Expr | None, access: Callable[[], Value | None]) -> Value | None:
+        """`access()` where the check holds; else zero, if it gives a value."""
         if check is None or check in self.proven or isinstance(check, ir.Const) and check.value:
             return access()
-        condition = self.expr(check).text
+        return self.only_if(self.expr(check).text, access)
+
+    def only_if(self, condition: str | None, access: Callable[[], Value | None]) -> Value | None:
+        """`access()` behind a branch; else zero, if it gives a value."""
+        if condition is None:
+            return access()
         before, inside, after = self.w.block, self.w.name("in"), self.w.name("out")
         self.w.branch(condition, inside, after)
         self.w.place(inside)
@@ -138,9 +141,9 @@ class Units(Memory):
         last = self.w.block
         self.w.jump(after)
         self.w.place(after)
-        if value is None or symbol is None:
+        if value is None:
             return None
-        zero = constant_text(value.dtype, 0)
+        zero = "zeroinitializer" if value.wide else constant_text(value.dtype, 0)
         text = self.w.ins(f"phi {self.ty(value)} [ {value.text}, %{last} ], [ {zero}, %{before} ]")
         return value._replace(text=text, const=False)
 
@@ -160,7 +163,7 @@ class Units(Memory):
             args = [self.expr(a) for a in s.args]
             return self.atomic_one(s.op, place.pointer, place.dtype, args, shared=s.array.space == "shared")
 
-        value = self.checked(s.check, access, s.symbol)
+        value = self.checked(s.check, access)
         if s.symbol is not None:
             self.bind(
                 s.symbol,
