@@ -43,7 +43,7 @@ def adding(driver, queue, known=True):
     driver.write(queue, page, 0, np.zeros(256, np.uint8).data)
 
     def launch():
-        program.group_seconds, program.known = 1e-3, known
+        program.group_seconds, program.longest = 1e-3, 1e-3 if known else None
         launcher(0, 1, 1, 1, page, words_of(adder()))
 
     return page, launch
@@ -87,7 +87,18 @@ def test_a_launch_whose_length_is_not_known_is_not(driver, queue, lent):
 def test_a_long_one_is_not(driver, queue, lent):
     legal = spinner(TRIPS)
     program = driver.load(source_of(CpuDialect(), legal), None)
-    program.group_seconds, program.known = 10.0, True
+    program.group_seconds = program.longest = 10.0
+    driver.launcher(program, queue)(0, 1, 1, 1, driver.allocate(256), words_of(legal))
+    queue.completion().wait()
+    assert not lent
+
+
+def test_one_whose_kernel_was_long_before_is_not(driver, queue, lent):
+    legal = spinner(TRIPS)
+    program = driver.load(source_of(CpuDialect(), legal), None)
+    for seconds in (1e-3, 10.0):  # as where a scalar decides the length
+        program.learn(1, seconds, 0)
+    assert program.group_seconds < 0.05
     driver.launcher(program, queue)(0, 1, 1, 1, driver.allocate(256), words_of(legal))
     queue.completion().wait()
     assert not lent

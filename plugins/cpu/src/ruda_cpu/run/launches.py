@@ -30,6 +30,8 @@ _NOTHING_YET = (0,) * (len(JobWord) - JobWord.HELPERS - 1)
 """The words of a job after `JobWord.HELPERS`, before it begins."""
 _UNIT_SECONDS = 5e-9
 """Estimate for a unit of a kernel that has not run yet."""
+_FADES = 0.98
+"""What is left of the longest time after each launch."""
 _AGAIN = 64
 """Launches after which a decision about helpers is tried again."""
 
@@ -44,7 +46,7 @@ class Program:
         "_together",
         "code",
         "group_seconds",
-        "known",
+        "longest",
         "scratch",
         "source",
     )
@@ -62,8 +64,8 @@ class Program:
             "atomicrmw add ptr %job,"
         )  # each function hands out groups by one, counts by another
         self._contended = text.count("atomicrmw") > own or "cmpxchg" in text
-        self.known = False
-        """True once a launch has taught how long one takes."""
+        self.longest: float | None = None
+        """The longest time of one workgroup so far, which fades; None while no launch has taught any."""
         self._alone: float | None = None
         self._together: float | None = None
         self._launches = 0
@@ -89,12 +91,16 @@ class Program:
             return helpers - best
         return best
 
+    def brief(self, groups: int, helpers: int) -> bool:
+        """True where a launch ends soon also if it is as long as the longest: a scalar may decide how long one is."""
+        return self.longest is not None and groups * self.longest <= _BRIEF * (helpers + 1)
+
     def learn(self, groups: int, seconds: float, helpers: int) -> None:
         """Take a launch's time into the estimates; 0 where it is not known."""
         if not seconds:
             return
         each = seconds / groups
-        self.known = True
+        self.longest = max(each * (helpers + 1), (self.longest or 0.0) * _FADES)
         if self._contended and helpers:
             self._together = _best(self._together, each)
             return
@@ -171,7 +177,7 @@ class Launcher:
         words_of_job = self._words()
         addresses = [page.address for page in pages]
         self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, helpers, *_NOTHING_YET, *addresses, words)
-        brief = program.known and seconds <= _BRIEF
+        brief = program.brief(groups, helpers)
         job = Job(
             Work(program.code, words_of_job), groups, self._scratch, pages, alone=not helpers, brief=brief
         )
