@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,6 +43,34 @@ def unwritten(y: Array[i32]):
         y[found] = found
 
 
+@ruda.kernel
+def prefix_sums(x: Array[i32], y: Array[i32]):
+    """By doubling, between two rows; the last region is a short loop whose length only the launch knows."""
+    sums = ruda.shared(i32, (2, 128))
+    unit, i = ruda.UNIT_POS, ruda.ABSOLUTE_POS
+    sums[0, unit] = x[i]
+    ruda.barrier()
+    source, distance = 0, 1
+    while distance < 128:
+        value = sums[source, unit]
+        if unit >= distance:
+            value += sums[source, unit - distance]
+        sums[1 - source, unit] = value
+        source = 1 - source
+        distance *= 2
+        ruda.barrier()
+    if i < len(y):
+        y[i] = sums[source, unit]
+
+
+def add_up():
+    """Compiles where nothing is kept yet."""
+    client = ruda.client("cpu:0")
+    x, y = client.tensor(np.ones(100, np.int32)), client.zeros(100, np.int32)
+    prefix_sums.launch(client, 1, 128, x, y)
+    assert (y.numpy() == np.arange(1, 101)).all()
+
+
 @pytest.fixture
 def client():
     return ruda.client("cpu:0")
@@ -56,3 +89,12 @@ def test_what_nobody_wrote_harms_nothing(client):
     y = client.zeros(SIZE, np.int32)
     unwritten.launch(client, GROUPS, UNITS, y)
     assert (y.numpy() == 7).all()
+
+
+def test_the_compiler_says_nothing_to_the_user(tmp_path):
+    environment = {**os.environ, "RUDA_CACHE_DIR": str(tmp_path)}
+    program = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import {Path(__file__).stem} as t; t.add_up()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -51,8 +51,12 @@ class Bounds(Strips):
 
     # Guards ------------------------------------------------------------------------------------
 
-    def _bounds(self, body: ir.Body, low: str, high: str) -> tuple[str, str, ir.Body]:
-        """First unit, one past the last, and what they run: a guard around all of it narrows the bounds."""
+    def _bounds(self, body: ir.Body, low: str, high: str) -> tuple[str, str, ir.Body, bool]:
+        """First unit, one past the last, and what they run: a guard around all of it narrows the bounds.
+
+        Last, whether the bounds may come out as constants: those that the launch decides never do.
+        """
+        constants = True
         while body and isinstance(body[-1], ir.If) and not body[-1].orelse:
             guard = body[-1]
             lets = body[:-1]
@@ -66,6 +70,7 @@ class Bounds(Strips):
                     rest = term if rest is None else ir.Logic(term.type, term.span, "and", rest, term)
                     continue
                 found = True
+                constants = constants and not self._of_launch(term)
                 low, high = self._max(low, limits[0]), self._min(high, limits[1])
             if not found:
                 break
@@ -73,7 +78,15 @@ class Bounds(Strips):
             body = (*lets, *inner)
             if rest is not None:
                 break
-        return low, high, body
+        return low, high, body, constants
+
+    def _of_launch(self, term: ir.Expr) -> bool:
+        """True for a comparison with anything but constants, variables and positions in the group."""
+        assert isinstance(term, ir.Compare)
+        factors = [*self.forms.factors(term.a), *self.forms.factors(term.b)]
+        return any(
+            f.name != "unit_pos" if isinstance(f, ir.Builtin) else not isinstance(f, ir.Ref) for f in factors
+        )
 
     def _terms(self, e: ir.Expr) -> list[ir.Expr]:
         if isinstance(e, ir.Ref) and e.symbol in self.lets:

@@ -162,7 +162,7 @@ class Regions(Bounds):
         group = self.w.meta("distinct !{}") if parallel else None
         first = firsts[0]
         self.frame = Frame("unit", first.units, first.linear, first.linear64, lane, first, before)
-        low, high, body = self._bounds(body, *lanes)
+        low, high, body, constants = self._bounds(body, *lanes)
         head, end = self.w.name("unit"), self.w.name("end")
         origin = self.w.block
         if (low, high) != lanes:
@@ -192,20 +192,21 @@ class Regions(Bounds):
         self.w.add(f"{after} = add nuw nsw i64 {lane}, 1")
         more = self.w.ins(f"icmp slt i64 {after}, {high}")
         phi.append(f"  {lane} = phi i64 [ {low}, %{origin} ], [ {after}, %{self.w.block} ]")
-        self.w.branch(more, head, end, self._loop_metadata(group, node, len(tracks)))
+        self.w.branch(more, head, end, self._loop_metadata(group, node, len(tracks), constants))
         self.w.place(end)
         self.frame = self.group_frame
 
-    def _loop_metadata(self, group: str | None, node: Region, rows: int) -> str:
+    def _loop_metadata(self, group: str | None, node: Region, rows: int, constants: bool) -> str:
         """Metadata of a loop over units; once in vectors, short ones that touch shared arrays are written
-        out, so that what lies on the stack can be in registers."""
+        out, so that what lies on the stack can be in registers. LLVM warns the user where it cannot: not asked
+        of loops without constant bounds."""
         if group is None:
             return ""
         parts = [f'!{{!"llvm.loop.parallel_accesses", {group}}}']
         parts.append('!{!"llvm.loop.unroll.disable"}')  # short loops would unroll before they vectorise
         statements = list(walk(node.body))
         shared = any(getattr(s, "array", None) in self.on_stack for s in statements)
-        if shared and len(statements) * rows * self.layout.extent <= _WRITTEN_OUT * WIDTH:
+        if constants and shared and len(statements) * rows * self.layout.extent <= _WRITTEN_OUT * WIDTH:
             full = self.w.meta('!{!"llvm.loop.unroll.full"}')
             done = self.w.meta('!{!"llvm.loop.isvectorized", i32 1}')
             parts.append(f'!{{!"llvm.loop.vectorize.followup_vectorized", {full}, {done}}}')
