@@ -7,7 +7,6 @@ captured values; nothing, for most kernels). A miss lowers the function and buil
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -25,6 +24,7 @@ from ruda_core.launcher import (
     PreparedLaunch,
     build_launcher,
     front,
+    misfit,
     prepare_launch,
 )
 from ruda_core.recall import Request, outline
@@ -291,13 +291,14 @@ class Kernel:
 
     def _explain(self, error: TypeError, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise LaunchArgumentError if the arguments do not bind to the parameters."""
-        try:
-            inspect.signature(self.fn).bind(*args, **kwargs)
-        except TypeError as mismatch:
-            specialiser = self._specialiser or self._prepare_specialiser()
-            expected = ", ".join(f"{p.name}: {p.annotation!r}" for p in specialiser.signature.params)
+        found = (self._specialiser or self._prepare_specialiser()).signature
+        optional = [p.name for p in found.params if p.has_default]
+        what = misfit([p.name for p in found.params], args, kwargs, optional)
+        if what is not None:
+            expected = ", ".join(f"{p.name}: {p.annotation!r}" for p in found.params)
             raise LaunchArgumentError(
-                f"{self.name}: {mismatch}; expected ({expected}), got {len(args) + len(kwargs)} arguments"
+                f"{self.name} ({found.file}:{found.line}): {what}; expected ({expected}), "
+                f"got {len(args) + len(kwargs)} arguments"
             ) from None
 
     # Compiling ---------------------------------------------------------------------------------

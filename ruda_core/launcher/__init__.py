@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ruda_core.launcher.build import Launcher, build_launcher, enqueue_bindings
 from ruda_core.launcher.front import front
-from ruda_core.launcher.plan import LaunchPlan, refuse_call
+from ruda_core.launcher.plan import LaunchPlan, misfit, refuse_call
 from ruda_core.launcher.prepared import PreparedLaunch, prepare_launch
 from ruda_core.launcher.variants import facts_of
 
@@ -16,6 +16,7 @@ __all__ = [
     "enqueue_bindings",
     "facts_of",
     "front",
+    "misfit",
     "prepare_launch",
     "refuse_call",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -108,20 +108,29 @@ def signature(plan: LaunchPlan) -> str:
     return ", ".join(f"{p.name}: {declared(p)}" for p in plan.params)
 
 
-def refuse_call(plan: LaunchPlan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
-    """Raise LaunchArgumentError for arguments that do not bind: too many, missing, unknown or twice."""
-    names = [p.name for p in plan.params]
+def misfit(
+    names: Sequence[str], args: tuple[Any, ...], kwargs: Mapping[str, Any], optional: Collection[str] = ()
+) -> str | None:
+    """Why arguments do not bind to parameters: too many, missing, unknown or twice; None where they bind."""
     unknown = [name for name in kwargs if name not in names]
-    twice = [name for name in names[: len(args)] if name in kwargs]
-    missing = [name for name in names[len(args) :] if name not in kwargs]
     if unknown:
-        what = f"there is no parameter {', '.join(unknown)}"
-    elif twice:
-        what = f"{', '.join(twice)} was given by position and by name"
-    elif len(args) > len(names):
-        what = f"{len(args)} arguments for {len(names)} parameters"
-    else:
-        what = f"no argument for {', '.join(missing)}"
+        from difflib import get_close_matches  # only on the way to an error
+
+        near = get_close_matches(unknown[0], [n for n in names if n not in kwargs], n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        return f"there is no parameter {', '.join(unknown)}{hint}"
+    twice = [name for name in names[: len(args)] if name in kwargs]
+    if twice:
+        return f"{', '.join(twice)} was given by position and by name"
+    if len(args) > len(names):
+        return f"{len(args)} arguments for {len(names)} parameters"
+    missing = [name for name in names[len(args) :] if name not in kwargs and name not in optional]
+    return f"no argument for {', '.join(missing)}" if missing else None
+
+
+def refuse_call(plan: LaunchPlan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
+    """Raise LaunchArgumentError for arguments that do not bind; see `misfit`."""
+    what = misfit([p.name for p in plan.params], args, kwargs) or "the arguments do not bind"
     raise LaunchArgumentError(
         f"{plan.location}: {what}; expected ({signature(plan)}), got {len(args) + len(kwargs)} arguments"
     )

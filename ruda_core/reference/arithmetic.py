@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ruda_core.dtypes import DType, bf16
+from ruda_core.passes.values import floor_quotient
 from ruda_core.reference.conversions import to_bf16
 
 Operator = str | Callable[[Any, Any], Any]
@@ -52,6 +53,12 @@ def shift(operator: np.ufunc, dtype: DType) -> Callable[[Any, Any], Any]:
     return apply
 
 
+def _floor_quotient(a: Any, b: Any) -> Any:
+    if a.dtype == np.float16:
+        return floor_quotient(a.astype(_F32), b.astype(_F32)).astype(np.float16)
+    return floor_quotient(a, b)
+
+
 _COMMON: dict[str, Operator] = {
     "+": "({a} + {b})",
     "-": "({a} - {b})",
@@ -72,7 +79,7 @@ _INTEGER: dict[str, Operator] = {
 _FLOAT: dict[str, Operator] = {
     **_COMMON,
     "/": "({a} / {b})",
-    "//": np.floor_divide,
+    "//": _floor_quotient,
     "%": np.remainder,
     "div_trunc": _whole_quotient,
     "rem_trunc": np.fmod,

@@ -122,6 +122,22 @@ class RudaTensor:
             raise TypeError("a tensor without axes has no len()")
         return self.shape[0]
 
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"whether {self!r} is true is not known on the host: write tensor.item() for the only element, "
+            f"tensor.numpy() for all of them, len(tensor) for their number"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (RudaTensor, np.ndarray, np.generic, int, float)):
+            raise TypeError(
+                "a tensor's elements are not compared on the host: write tensor.numpy() == ..., "
+                "or `is` to ask whether two names mean one tensor"
+            )
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return f"RudaTensor(shape={self.shape}, dtype={self.dtype.name}, device={str(self.device)!r})"
 

@@ -89,3 +89,41 @@ def test_a_wide_dtype_that_nobody_asked_for() -> None:
 def test_a_forgotten_client_is_what_is_said(client: Any) -> None:
     with pytest.raises(ruda.LaunchArgumentError, match="takes a client first"):
         generic.launch(client, 4, 1)
+
+
+UNBOUND = {
+    "a name alike": (lambda c, x: good.launch(c, 1, 4, y=x, n=1), "no parameter y; expected"),
+    "a misspelt name": (
+        lambda c, x: scaled.launch(c, 1, 4, x, facter=1.0),
+        "no parameter facter .did you mean factor",
+    ),
+    "a misspelt default": (
+        lambda c, x: scaled.launch(c, 1, 4, x, 1.0, tims=2),
+        "no parameter tims .did you mean times",
+    ),
+    "twice": (lambda c, x: good.launch(c, 1, 4, x, 1, n=1), "n was given by position and by name"),
+    "too many": (lambda c, x: good.launch(c, 1, 4, x, 1, 2), "3 arguments for 2 parameters"),
+    "missing": (lambda c, x: scaled.launch(c, 1, 4), "no argument for x, factor;"),
+    "of prepare": (lambda c, x: good.prepare(c, 4, x, m=1), "no parameter m;"),
+    "of launch_unchecked": (lambda c, x: good.launch_unchecked(c, 1, 4, x, m=1), "no parameter m;"),
+    "of launch_over": (lambda c, x: good.launch_over(c, 4, x, m=1), "no parameter m;"),
+}
+
+
+@ruda.kernel
+def scaled(x: Array[f32], factor: f32, times: ruda.Comptime[int] = 1):
+    x[0] = x[0] * factor * times
+
+
+@pytest.mark.parametrize("case", UNBOUND)
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_arguments_that_do_not_bind(case: str, before: int) -> None:
+    """Also where earlier launches have made faster ways, which know less."""
+    client = ruda.client("reference")
+    x = client.zeros(4, np.float32)
+    for _ in range(before):
+        good.launch(client, 1, 4, x, 1)
+        scaled.launch(client, 1, 4, x, 1.0)
+    call, message = UNBOUND[case]
+    with pytest.raises(ruda.LaunchArgumentError, match=rf"test_launch_errors.py:\d+\): .*{message}"):
+        call(client, x)

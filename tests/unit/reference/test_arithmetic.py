@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -70,13 +72,45 @@ def test_float_operators_round_once(dtype: DType, op: str) -> None:
     same(dtype, got, [values.binary(op, dtype, x, y) for x, y in zip(left, right, strict=True)])
 
 
-@pytest.mark.parametrize("op", ["//", "%"])
 @pytest.mark.parametrize("dtype", [f16, f32, f64], ids=str)
-def test_float_floor_division_is_numpys(dtype: DType, op: str) -> None:
+def test_the_remainder_of_floats_is_numpys(dtype: DType) -> None:
     a, b = pairs(dtype)
-    got = elementwise(dtype, lambda x, y: build.binary(op, x, y), dtype, dtype)(a, b)
+    got = elementwise(dtype, lambda x, y: build.binary("%", x, y), dtype, dtype)(a, b)
     with np.errstate(all="ignore"):
-        same(dtype, got, (np.floor_divide if op == "//" else np.remainder)(a, b).tolist())
+        same(dtype, got, np.remainder(a, b).tolist())
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_floor_division_of_floats_is_the_floor_of_the_exact_quotient(dtype: DType) -> None:
+    """NumPy's is not, from 2**22 on: 5.397307 // 6.475169e-07 is 8335391, not 8335390."""
+    a, b = (np.concatenate(part) for part in zip(pairs(dtype), _quotients(dtype), strict=True))
+    got = elementwise(dtype, lambda x, y: build.binary("//", x, y), dtype, dtype)(a, b)
+    left, right = python(dtype, a), python(dtype, b)
+    expected = [_floor(dtype, x, y) for x, y in zip(left, right, strict=True)]
+    same(dtype, got, expected)
+    same(dtype, got, [values.binary("//", dtype, x, y) for x, y in zip(left, right, strict=True)])
+
+
+def _quotients(dtype: DType) -> tuple[np.ndarray, np.ndarray]:
+    """Operands whose quotients are of every size; many are close to whole numbers."""
+    random = np.random.default_rng(7)
+    size = np.exp2(random.uniform(-3, 8 if dtype is f16 else 62 if dtype is f64 else 30, 4000))
+    b = random.uniform(0.5, 1, 4000) * random.choice([-1, 1], 4000)
+    b = (b / size if dtype is not f16 else b).astype(dtype.numpy)
+    a = np.where(random.random(4000) < 0.5, np.trunc(size) * b.astype(float), random.uniform(0.5, 1, 4000))
+    return a.astype(dtype.numpy), b
+
+
+def _floor(dtype: DType, x: float, y: float) -> float:
+    quotient = values.binary("/", f32 if dtype.bits == 16 else dtype, x, y)
+    if math.isinf(x) and y != 0:
+        return math.nan
+    if math.isinf(y) and math.isfinite(x):
+        return -1.0 if x * y < 0 else math.copysign(0.0, x) * math.copysign(1.0, y)
+    if not abs(quotient) < 2.0 ** (63 if dtype is f64 else 31):
+        return values.rounded(dtype, quotient)
+    whole = math.floor(Fraction(x) / Fraction(y))
+    return values.rounded(dtype, Fraction(whole)) if whole else math.copysign(0.0, quotient)
 
 
 def test_bf16_floor_division_has_the_divisors_sign() -> None:

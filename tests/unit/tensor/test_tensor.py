@@ -131,6 +131,22 @@ def test_no_array_by_accident(t):
         np.asarray(t)
 
 
+@pytest.mark.parametrize("ask", [bool, lambda t: not t, lambda t: 1 if t else 0])
+def test_whether_a_tensor_is_true_is_refused(client, ask):
+    for tensor in (client.zeros((3,), f32), client.zeros((), f32), client.zeros((0,), f32)):
+        with pytest.raises(TypeError, match=r"tensor\.item"):
+            ask(tensor)
+
+
+def test_tensors_are_not_compared_by_identity_silently(client, t):
+    for other in (client.tensor(HOST), HOST, 0, 1.5, np.float32(0)):
+        for compare in (lambda a, b: a == b, lambda a, b: a != b):
+            with pytest.raises(TypeError, match=r"tensor\.numpy"):
+                compare(t, other)
+    assert (t == None) is False and t != "x"  # noqa: E711  # the operator is what is tested
+    assert t in [t] and {t: 1}[t] == 1
+
+
 def test_to_another_device(t, make_client):
     other = make_client()
     moved = t[:, ::2].to(other)
