@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 
 import numpy as np
 import pytest
 from contract import adder, source_of, spinner, words_of
 from ruda_cpu.dialect import CpuDialect
+from ruda_cpu.run.launches import Program
 from ruda_cpu.run.pool import Pool
 
 TRIPS = 50_000
@@ -96,7 +98,7 @@ def test_a_long_one_is_not(driver, queue, lent):
 def test_one_whose_kernel_was_long_before_is_not(driver, queue, lent):
     legal = spinner(TRIPS)
     program = driver.load(source_of(CpuDialect(), legal), None)
-    for seconds in (1e-3, 10.0):  # as where a scalar decides the length
+    for seconds in (10.0, *[1e-3] * 10):  # as where a scalar decides the length
         program.learn(1, seconds, 0)
     assert program.group_seconds < 0.05
     driver.launcher(program, queue)(0, 1, 1, 1, driver.allocate(256), words_of(legal))
@@ -166,6 +168,26 @@ def test_an_interrupt_loses_nothing(driver, queue, monkeypatch, late):
             queue.completion().wait()
         assert queue.idle() and (page.bytes.view(np.int32) == launches).all()
     assert interrupted
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_an_interrupt_is_heard_in_the_middle(driver, queue, lent, monkeypatch, alone):
+    """Also in a launch far longer than all before it, as a scalar may make one."""
+    legal = spinner(1 << 22)
+    program = driver.load(source_of(CpuDialect(), legal), None)
+    program.group_seconds = program.longest = 1e-4
+    if alone:
+        monkeypatch.setattr(Program, "helpers", lambda *_: 0)
+    page = driver.allocate(1 << 16)
+    driver.launcher(program, queue)(0, 64, 1, 1, page, words_of(legal))
+    me = threading.get_ident()
+    threading.Timer(0.05, signal.pthread_kill, (me, signal.SIGINT)).start()
+    completion = queue.completion()
+    with pytest.raises(KeyboardInterrupt):
+        completion.wait()
+    assert lent and not completion.done()
+    completion.wait()
+    assert completion.done() and queue.idle()
 
 
 def test_a_queue_that_waits_for_another(driver, queue):

@@ -1,6 +1,6 @@
 """The dialect: a legalised function as the text of an LLVM module.
 
-The entry point is `i8(ptr job, ptr scratch)`; it gives 1 once all of the job is done, by whichever threads. A job
+The entry point is `i8(ptr job, ptr scratch)`; it runs a chunk of groups and gives 1, or 0 where none is left. A job
 is words of 64 bits: the next workgroup (taken atomically, a chunk at a time), their number, the chunk, the count on
 each axis, how many workgroups are done, a word unused, a pointer for each binding, then the parameter block. Scratch
 holds the arrays of one group that are not on the stack.
@@ -29,12 +29,9 @@ from ruda_cpu.render.frame import Frame
 from ruda_cpu.render.memory import Jump
 from ruda_cpu.render.regions import Regions
 from ruda_cpu.render.writer import MEMORY, REGISTER, constant, constant_text
-from ruda_cpu.target import BASELINE, PAUSE, WIDTH
+from ruda_cpu.target import BASELINE, WIDTH
 from ruda_cpu.words import JobWord
 
-_LOOKS = 4000
-"""How often a thread that found no chunk looks whether the others are done: for some 100 µs, which is what going to
-sleep and being woken take."""
 _STACK = 16 << 10
 """Bytes of the stack that values across regions may take, and as many for shared arrays."""
 _ATTRIBUTES = (
@@ -240,13 +237,13 @@ class Module(Regions):
     # Groups ------------------------------------------------------------------------------------
 
     def _groups(self) -> None:
-        """Take chunks of groups until there are none; run the groups of each."""
+        """Take a chunk of groups and run them; 1 if there was one."""
         w = self.w
         with w.into(w.entry):
             counter = w.ins(f"getelementptr inbounds i64, ptr %job, i64 {JobWord.DONE}")
         w.place("take")
         begin = w.ins(f"atomicrmw add ptr %job, i64 {self._chunk} monotonic")
-        w.branch(w.ins(f"icmp ult i64 {begin}, {self._total}"), "chunk", "done")
+        w.branch(w.ins(f"icmp ult i64 {begin}, {self._total}"), "chunk", "none")
         w.place("chunk")
         end = w.call(
             "i64",
@@ -271,23 +268,9 @@ class Module(Regions):
         w.place("ran")
         ran = w.ins(f"sub nuw i64 {end}, {begin}")
         w.add(f"atomicrmw add ptr {counter}, i64 {ran} release")
-        w.jump("take")
-        w.place("done")
-        w.jump("look")
-        w.place("look")
-        w.add("%looks = phi i64 [ 0, %done ], [ %looks.next, %again ]")
-        ran = w.ins(f"load atomic i64, ptr {counter} acquire, align 8")
-        all_done = w.ins(f"icmp eq i64 {ran}, {self._total}")
-        answer = w.ins(f"zext i1 {all_done} to i8")
-        enough = w.ins(f"icmp uge i64 %looks, {_LOOKS}")
-        w.branch(w.ins(f"or i1 {all_done}, {enough}"), "leave", "again")
-        w.place("again")
-        if PAUSE is not None:
-            w.call("void", *PAUSE)
-        w.add("%looks.next = add nuw i64 %looks, 1")
-        w.jump("look")
-        w.place("leave")
-        w.add(f"ret i8 {answer}")
+        w.add("ret i8 1")
+        w.place("none")
+        w.add("ret i8 0")
 
     def _positions(self) -> None:
         counts = [self.group_values["workgroup_count", axis] for axis in range(3)]

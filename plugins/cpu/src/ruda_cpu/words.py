@@ -36,6 +36,19 @@ class Came(enum.IntEnum):
     STAND_IN = 2
 
 
+class Entered(enum.IntEnum):
+    """What came of a waiter that lent a hand."""
+
+    OTHERS = 0
+    """There is no work left, and others are not done with theirs."""
+    ENDED = 1
+    """All is done."""
+    LATE = 2
+    """Somebody else has its place."""
+    ON = 3
+    """There is work left: it returned to hear of interrupts."""
+
+
 class Word(enum.IntEnum):
     """The 64-bit words of a sleeper."""
 

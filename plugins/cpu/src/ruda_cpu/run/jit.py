@@ -25,7 +25,7 @@ class Code:
     """A kernel in memory; it stays there as long as this object."""
 
     call: Callable[[int, int], int]
-    """`call(job, scratch)`, by address, is 1 once the whole job is done; Python's lock is released meanwhile."""
+    """`call(job, scratch)`, by address, runs a chunk of groups; 0 where none is left. Python's lock is released meanwhile."""
     address: int
     """Where it is."""
     object_code: bytes

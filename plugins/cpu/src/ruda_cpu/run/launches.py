@@ -10,9 +10,9 @@ from typing import Any
 from ruda_core.artifact import KernelSource
 from ruda_cpu.dialect import scratch_bytes
 from ruda_cpu.run.jit import Code
-from ruda_cpu.run.pool import Job, Pool
+from ruda_cpu.run.jobs import Job
+from ruda_cpu.run.pool import Pool
 from ruda_cpu.run.queues import Queue
-from ruda_cpu.run.sleepers import Work
 from ruda_cpu.words import JobWord
 
 INLINE = 100e-6
@@ -20,7 +20,7 @@ INLINE = 100e-6
 _ALONE = 60e-6
 """Seconds of estimated work up to which one thread is enough."""
 _BRIEF = 50e-3
-"""Seconds of estimated work up to which who waits for it lends a hand, and hears of interrupts after it."""
+"""Seconds of estimated work in a chunk up to which who waits lends a hand, and hears of interrupts after it."""
 _CHUNK = 100e-6
 """Seconds of estimated work in a chunk of groups: little beside what a thread that is done looks for the others."""
 _CHUNKS = 8, 64
@@ -30,6 +30,8 @@ _NOTHING_YET = (0,) * (len(JobWord) - JobWord.HELPERS - 1)
 """The words of a job after `JobWord.HELPERS`, before it begins."""
 _UNIT_SECONDS = 5e-9
 """Estimate for a unit of a kernel that has not run yet."""
+_LOST = 20e-3
+"""Seconds for which a thread may have lost its processor to another program, several turns of the system's."""
 _FADES = 0.98
 """What is left of the longest time after each launch."""
 _AGAIN = 64
@@ -91,9 +93,9 @@ class Program:
             return helpers - best
         return best
 
-    def brief(self, groups: int, helpers: int) -> bool:
-        """True where a launch ends soon also if it is as long as the longest: a scalar may decide how long one is."""
-        return self.longest is not None and groups * self.longest <= _BRIEF * (helpers + 1)
+    def brief(self, chunk: int) -> bool:
+        """True where a chunk of groups ends soon also if these are as long as the longest so far."""
+        return self.longest is not None and chunk * self.longest <= _BRIEF
 
     def learn(self, groups: int, seconds: float, helpers: int) -> None:
         """Take a launch's time into the estimates; 0 where it is not known."""
@@ -107,8 +109,11 @@ class Program:
         if self._contended and seconds > INLINE:
             self._alone = _best(self._alone, each)
         work, known = each * (helpers + 1), self.group_seconds
-        # a thread that lost its processor for a while says nothing about the kernel: rise slowly
-        self.group_seconds = (work + known) / 2 if work < known else min(work, known * 1.25)
+        if work < known:
+            self.group_seconds = (work + known) / 2
+        else:
+            # a thread that lost its processor for a while says nothing about the kernel: rise slowly
+            self.group_seconds = work if seconds > _LOST else min(work, known * 1.25)
 
 
 def _best(known: float | None, found: float) -> float:
@@ -173,14 +178,13 @@ class Launcher:
             self._reached = True
         seconds = groups * program.group_seconds / (helpers + 1)
         chunks = min(max(int(seconds / _CHUNK), _CHUNKS[0]), _CHUNKS[1]) * (helpers + 1)
-        chunk = max(1, groups // chunks) if helpers else groups
+        chunk = max(1, groups // chunks)
         words_of_job = self._words()
         addresses = [page.address for page in pages]
         self._pack(words_of_job, 0, 0, groups, chunk, *count, 0, helpers, *_NOTHING_YET, *addresses, words)
-        brief = program.brief(groups, helpers)
-        job = Job(
-            Work(program.code, words_of_job), groups, self._scratch, pages, alone=not helpers, brief=brief
-        )
+        brief = program.brief(chunk)
+        alone = not helpers
+        job = Job(program.code, words_of_job, groups, self._scratch, pages, alone=alone, brief=brief)
 
         def work() -> None:
             program.learn(groups, self._queue.run(job), helpers)

@@ -6,12 +6,12 @@ import os
 import threading
 import time
 from collections import deque
-from typing import Any
 
 from ruda_cpu.run.affinity import Apart
+from ruda_cpu.run.jobs import Job
 from ruda_cpu.run.sleep import native
-from ruda_cpu.run.sleepers import Crew, Scratch, Sleeper, Work
-from ruda_cpu.words import Door, JobWord
+from ruda_cpu.run.sleepers import Crew, Scratch, Sleeper
+from ruda_cpu.words import Door, Entered, JobWord
 
 _FIRST_NAP, _LONGEST_NAP = 2e-5, 1e-3
 """Seconds between two looks whether other threads have ended their last chunks."""
@@ -27,30 +27,6 @@ def own_scratch() -> Scratch:
     return scratch
 
 
-class Job:
-    """A launch that several threads may run. To enter it late, or twice, does no harm."""
-
-    __slots__ = ("_groups", "_held", "alone", "brief", "given", "scratch_bytes", "seconds", "work")
-
-    def __init__(
-        self, work: Work, groups: int, scratch_bytes: int, held: Any, *, alone: bool, brief: bool
-    ) -> None:
-        """`held` is what the work's words point to; nobody touches it once the job is complete."""
-        self.work = work
-        self._groups, self.scratch_bytes, self._held = groups, scratch_bytes, held
-        self.alone = alone
-        """True where one thread runs it."""
-        self.brief = brief
-        """True where who waits may lend a hand: compiled code cannot be interrupted."""
-        self.given = False
-        """True once a queue's thread has it."""
-        self.seconds = 0.0
-        """How long it took whoever waited; 0 where nobody lent a hand."""
-
-    def complete(self) -> bool:
-        return self.work.word(JobWord.DONE) == self._groups
-
-
 class Pool:
     """As many helpers as there are other processors; started when first needed."""
 
@@ -60,7 +36,7 @@ class Pool:
         self._sleepers: list[Sleeper] = []
         self._scratch_bytes = 0
         self._running: dict[Job, None] = {}
-        self._left: deque[Work] = deque()
+        self._left: deque[Job] = deque()
         """Of jobs that are complete: some helper may still look at it."""
         self._closed = False
         self._apart = Apart(self.helpers + 1)
@@ -87,7 +63,7 @@ class Pool:
                 return
             self._running[job] = None
             own.reach(job.scratch_bytes)
-            own.give(job.work, door, stay)
+            own.give(job, door, stay)
             job.given = True  # last: a caller may be interrupted anywhere, and the thread then gives the job to itself
         own.wake()
 
@@ -103,22 +79,37 @@ class Pool:
             own.sleep()
         nap = _FIRST_NAP
         while not job.complete():
-            time.sleep(nap)
-            nap = min(nap * 1.5, _LONGEST_NAP)
+            if job.deserted:
+                self._enter(job, 1)
+            else:
+                time.sleep(nap)
+                nap = min(nap * 1.5, _LONGEST_NAP)
         with self._lock:
             self._running.pop(job, None)
-            self._left.append(job.work)
+            job.held = None
+            self._left.append(job)
             while self._left and not self._left[0].word(JobWord.INSIDE):
                 self._left.popleft()
-        return max(job.work.word(JobWord.NANOSECONDS) * 1e-9, job.seconds)
+        return max(job.word(JobWord.NANOSECONDS) * 1e-9, job.seconds)
 
     def lend(self, job: Job) -> bool:
-        """Run a job on a thread that waits for it; True if that ended it."""
+        """Run a job on a thread that waits for it; True if that ended it. Interrupts are heard between turns."""
         start = time.perf_counter()
-        if native().enter(job.work.address, own_scratch().of(job.scratch_bytes), job.work.call) != 1:
+        try:
+            came = self._enter(job, 0)
+            while came == Entered.ON:
+                came = self._enter(job, 1)
+        except BaseException:
+            job.deserted = True
+            raise
+        if came != Entered.ENDED:
             return False
         job.seconds = time.perf_counter() - start
         return True
+
+    @staticmethod
+    def _enter(job: Job, back: int) -> int:
+        return native().enter(job.address, own_scratch().of(job.scratch_bytes), job.call, back)
 
     def part(self, queue_thread: int) -> None:
         """Keep a queue's thread off the processor of the caller, who is about to wake it."""
@@ -126,7 +117,7 @@ class Pool:
 
     def decline(self, job: Job) -> None:
         """Have a helper stand in at once for who would wait for a job."""
-        native().decline(job.work.address)
+        native().decline(job.address)
 
     def close(self) -> None:
         """End the helpers once they have nothing to do."""
@@ -148,7 +139,7 @@ class Pool:
         while not self._closed:
             own.sleep()
             while (job := self._wanting()) is not None:
-                own.give(job.work, Door.OPEN, stay=False)
+                own.give(job, Door.OPEN, stay=False)
                 own.wake()
                 own.sleep()
 
@@ -157,7 +148,7 @@ class Pool:
         with self._lock:
             native().wanted.value = 0  # first: a job that begins to miss some meanwhile sets it again
             for job in self._running:
-                if native().follow(job.work.address):
+                if native().follow(job.address):
                     native().wanted.value = 1
                     return job
         return None

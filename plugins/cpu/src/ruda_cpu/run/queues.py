@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable
 
 from ruda_core.driver import COMPLETED, Pending, Report
-from ruda_cpu.run.pool import Job, Pool
+from ruda_cpu.run.jobs import Job
+from ruda_cpu.run.pool import Pool
 from ruda_cpu.run.sleepers import Scratch, Sleeper
 
 _BEHIND = 8
@@ -17,7 +18,7 @@ _BEHIND = 8
 class Task(Pending):
     """One piece of queued work, and its completion."""
 
-    __slots__ = ("_callbacks", "_gate", "_guard", "_queue", "finished", "job", "stream", "work")
+    __slots__ = ("_callbacks", "_gate", "_queue", "finished", "job", "stream", "work")
 
     def __init__(self, work: Callable[[], None], stream: int, queue: Queue, job: Job | None) -> None:
         self.work = work
@@ -26,10 +27,9 @@ class Task(Pending):
         self.job = job
         """The launch that this is, if it is one."""
         self.finished = False
-        self._guard = threading.Lock()
-        self._gate = threading.Lock()
-        self._gate.acquire()
-        self._callbacks: list[Callable[[], None]] = []
+        self._gate: threading.Lock | None = None
+        """Where waiters sleep, once there are any: most launches are ended by who waits."""
+        self._callbacks: list[Callable[[], None]] | None = None
 
     def done(self) -> bool:
         return self.finished
@@ -37,13 +37,24 @@ class Task(Pending):
     def wait(self) -> None:
         if not self.finished and not self._queue.hurry(self):
             self._queue.nudge()
-            with self._gate:
-                pass
+            gate = self._shut()
+            if gate is not None:
+                with gate:
+                    pass
+
+    def _shut(self) -> threading.Lock | None:
+        """The gate; None where the task is finished."""
+        with self._queue.guard:
+            if self._gate is None and not self.finished:
+                gate = threading.Lock()
+                gate.acquire()
+                self._gate = gate  # last: an interrupt may strike anywhere
+            return self._gate
 
     def on_done(self, callback: Callable[[], None]) -> bool:
-        with self._guard:
+        with self._queue.guard:
             if not self.finished:
-                self._callbacks.append(callback)
+                self._callbacks = [*(self._callbacks or ()), callback]
                 self._queue.decline(self)
                 return True
         callback()
@@ -51,12 +62,13 @@ class Task(Pending):
 
     def finish(self) -> None:
         """Let go of the work and wake who waits."""
-        with self._guard:
+        with self._queue.guard:
             self.finished = True
             self.work, self.job = _nothing, None
-            callbacks, self._callbacks = self._callbacks, []
-        self._gate.release()
-        for callback in callbacks:
+            callbacks, self._callbacks = self._callbacks, None
+        if self._gate is not None:
+            self._gate.release()
+        for callback in callbacks or ():
             callback()
 
 
@@ -71,6 +83,8 @@ class Queue:
         self.report = report
         self._pool = pool
         self.scratch = Scratch()
+        self.guard = threading.Lock()
+        """Held where a task is finished, or given something to do then."""
         self.last: Task | None = None
         """The newest task handed to the thread."""
         self._pending: deque[Task] = deque()

@@ -34,13 +34,15 @@ class Native:
         jit = machine()
         self._library = jit.link_all(jit.compile(text(outside), optimise=False), FUNCTIONS)  # 30 ms less
         one = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        three = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+        entry = ctypes.CFUNCTYPE(
+            ctypes.c_int8, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64
+        )
         self.serve: Callable[[int], None] = one(self._library["serve"])
         """The sleep of a queue's thread, by its sleeper's address."""
         self.help: Callable[[int], None] = one(self._library["help"])
         """That of a helper."""
-        self.enter: Callable[[int, int, int], int] = three(self._library["enter"])
-        """`enter(job, scratch, call)` of a waiter: 1 once all is done, 0 where others are not, 2 where it comes late."""
+        self.enter: Callable[[int, int, int, int], int] = entry(self._library["enter"])
+        """`enter(job, scratch, call, back)` of a waiter gives one of `Entered`; `back` is 1 where it comes back."""
         self.follow: Callable[[int], int] = ctypes.PYFUNCTYPE(ctypes.c_int8, ctypes.c_void_p)(
             self._library["follow"]
         )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import enum
-import time
-
-from ruda_cpu.target import PAUSE
+from ruda_cpu.run.job_text import job_text
+from ruda_cpu.run.templates import PAUSE_DECLARED, PAUSING, filled, passed, time_of, words_of
 from ruda_cpu.words import Came, Door, JobWord, Word
 
 FUNCTIONS = ("serve", "help", "enter", "decline", "follow")
@@ -15,9 +13,12 @@ Python's lock is the waiter's meanwhile."""
 _EAGER = 10_000
 """How often it looks for the next job before it sleeps: 250 to 500 µs. A caller that launches and waits in turn comes back in
 100 to 300, while its Python is not in the caches; to wake the thread would take it 10 to 40 more."""
-_LOOKS = 8000
-"""How often a queue's thread looks for a waiter before it wakes the stand-in: 200 to 400 µs. Who launches more instead
-says so."""
+_AWAITED = 300_000
+"""Nanoseconds that a queue's thread works alone before it wakes the stand-in, if no waiter comes. Who launches more
+instead says so."""
+_LOOKS = 4000
+"""How often a thread that finds no work left looks whether the others have done theirs: for 100 to 200 µs, which is what
+going to sleep and being woken take."""
 
 _SLEEP = """
 define void @<name>(ptr %s) {
@@ -65,6 +66,8 @@ up:
   call void @lead(ptr %s, ptr null, ptr null)
   call void @wake(ptr %first)
   call void @wake(ptr %second)
+  %scratch = load ptr, ptr %s.SCRATCH
+  <before>
   %door = load i64, ptr %s.DOOR
   switch i64 %door, label %work [ i64 <ALONE>, label %alone  i64 <DOOR_STAND_IN>, label %await ]
 alone:
@@ -73,19 +76,21 @@ alone:
   %late = icmp eq i64 %alone.who, <WAITER>
   br i1 %late, label %ended, label %work
 await:
-  %looks = phi i64 [ 0, %up ], [ %looks.next, %again ], [ %looks, %close ]
   %who = load atomic i64, ptr %job.CAME monotonic, align 8
-  switch i64 %who, label %longer [ i64 <WAITER>, label %spare  i64 <STAND_IN>, label %stand ]
-longer:
-  %enough = icmp uge i64 %looks, <LOOKS>
-  br i1 %enough, label %close, label %again
-again:
-  <pause>
-  %looks.next = add nuw i64 %looks, 1
-  br label %await
+  switch i64 %who, label %unknown [ i64 <WAITER>, label %spare  i64 <STAND_IN>, label %stand ]
+unknown:
+  <waited>
+  br i1 %waited, label %close, label %step
 close:
   call void @decline(ptr %job)
   br label %await
+step:
+  %stepped = call i8 %call(ptr %job, ptr %scratch)
+  %further = icmp ne i8 %stepped, 0
+  br i1 %further, label %await, label %unmet
+unmet:
+  call void @decline(ptr %job)
+  br label %spare
 stand:
   %standing = load ptr, ptr %s.STAND_IN
   call void @wake(ptr %standing)
@@ -98,9 +103,11 @@ spare:
   %spared.left = atomicrmw sub ptr %job.INSIDE, i64 1 release
   br label %work
 work:
-  <before>
-  %scratch = load ptr, ptr %s.SCRATCH
-  %done = call i8 %call(ptr %job, ptr %scratch)
+  %ran = call i8 %call(ptr %job, ptr %scratch)
+  %any = icmp ne i8 %ran, 0
+  br i1 %any, label %work, label %last
+last:
+  %all = call i8 @done(ptr %job, i64 <LOOKS>)
   <after>
   %took = sub i64 %b, %a
 <note>  br label %ended
@@ -187,8 +194,8 @@ link:
 
 _ENDED_BY_WAITER = """%stay = load i64, ptr %s.STAY
   %may = icmp ne i64 %stay, 0
-  %last = load atomic i64, ptr %job.CAME monotonic, align 8
-  %waiter = icmp eq i64 %last, <WAITER>
+  %finally = load atomic i64, ptr %job.CAME monotonic, align 8
+  %waiter = icmp eq i64 %finally, <WAITER>
   %on = and i1 %may, %waiter"""
 
 _NOBODY_WANTS_HELP = """%left.job = atomicrmw sub ptr %job.INSIDE, i64 1 release
@@ -222,41 +229,6 @@ call:
 leave:
   ret void
 }
-define i8 @enter(ptr %job, ptr %scratch, ptr %call) {
-  <words of job>
-  %pair = cmpxchg ptr %job.CAME, i64 0, i64 <WAITER> acq_rel monotonic
-  %first = extractvalue { i64, i1 } %pair, 1
-  br i1 %first, label %work, label %late
-work:
-  %done = call i8 %call(ptr %job, ptr %scratch)
-  ret i8 %done
-late:
-  ret i8 2
-}
-define i8 @follow(ptr %job) {
-start:
-  <words of job>
-  br label %try
-try:
-  %missing = load atomic i64, ptr %job.MISSING acquire, align 8
-  %none = icmp eq i64 %missing, 0
-  br i1 %none, label %no, label %some
-some:
-  %less = sub i64 %missing, 1
-  %pair = cmpxchg ptr %job.MISSING, i64 %missing, i64 %less acq_rel monotonic
-  %ok = extractvalue { i64, i1 } %pair, 1
-  br i1 %ok, label %yes, label %try
-yes:
-  %inside = atomicrmw add ptr %job.INSIDE, i64 1 monotonic
-  ret i8 1
-no:
-  ret i8 0
-}
-define void @decline(ptr %job) {
-  <words of job>
-  %pair = cmpxchg ptr %job.CAME, i64 0, i64 <STAND_IN> acq_rel monotonic
-  ret void
-}
 <declared>
 """
 
@@ -264,20 +236,21 @@ define void @decline(ptr %job) {
 def text(outside: dict[str, str]) -> str:
     """The module; `outside` has the values of what is not in it."""
     common = outside | {
-        "words of s": _words("s", Word),
-        "words of job": _words("job", JobWord),
-        "words of spared": _words("spared", Word),
-        "words of helper": _words("helper", Word),
+        "words of s": words_of("s", Word),
+        "words of job": words_of("job", JobWord),
+        "words of spared": words_of("spared", Word),
+        "words of helper": words_of("helper", Word),
         "WAITER": str(Came.WAITER.value),
         "STAND_IN": str(Came.STAND_IN.value),
         "ALONE": str(Door.ALONE.value),
         "DOOR_STAND_IN": str(Door.STAND_IN.value),
         "LOOKS": str(_LOOKS),
         "CLAIMED": str(len(Word)),
-        "before": _time(outside["clock"], "a"),
-        "after": _time(outside["clock"], "b"),
-        "pause": f"call void @{PAUSE[0]}({', '.join(f'{t} {v}' for t, v in PAUSE[1:])})" if PAUSE else "",
-        "declared": f"declare void @{PAUSE[0]}({', '.join(t for t, _ in PAUSE[1:])})" if PAUSE else "",
+        "before": time_of(outside["clock"], "a"),
+        "after": time_of(outside["clock"], "b"),
+        "waited": passed(outside["clock"], "waited", _AWAITED),
+        "pause": PAUSING,
+        "declared": PAUSE_DECLARED,
     }
     queue = {
         "name": "serve",
@@ -295,27 +268,5 @@ def text(outside: dict[str, str]) -> str:
         "crew": "br label %up",
         "note": "",
     }
-    return "".join(_filled(t, own | common) for t, own in ((_SLEEP, queue), (_SLEEP, helper), (_REST, {})))
-
-
-def _words(base: str, words: type[enum.IntEnum]) -> str:
-    """Pointers to words, named after them."""
-    return "\n  ".join(f"%{base}.{w.name} = getelementptr i64, ptr %{base}, i64 {w.value}" for w in words)
-
-
-def _time(clock: str, name: str) -> str:
-    """Nanoseconds of the clock, as `%name`; 0 without one."""
-    if not clock:
-        return f"%{name} = add i64 0, 0"
-    return f"""%{name}.known = call i32 {clock}(i32 {time.CLOCK_MONOTONIC}, ptr %clock)
-  %{name}.s = load i64, ptr %clock
-  %{name}.at = getelementptr i64, ptr %clock, i64 1
-  %{name}.n = load i64, ptr %{name}.at
-  %{name}.m = mul i64 %{name}.s, 1000000000
-  %{name} = add i64 %{name}.m, %{name}.n"""
-
-
-def _filled(template: str, parts: dict[str, str]) -> str:
-    for name, part in parts.items():
-        template = template.replace(f"<{name}>", part)
-    return template
+    sleeps = (filled(_SLEEP, own | common) for own in (queue, helper))
+    return "".join((*sleeps, filled(_REST, common), job_text(common)))

@@ -8,33 +8,15 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from typing import Any
 
 import numpy as np
 
-from ruda_cpu.run.jit import Code
+from ruda_cpu.run.jobs import Job
 from ruda_cpu.run.sleep import native
-from ruda_cpu.words import Door, JobWord, Word
+from ruda_cpu.words import Door, Word
 
-_WORD = struct.Struct("<Q")
 _GIVEN = struct.Struct("<4Q")
 """The words from `Word.CALL` on."""
-
-
-class Work:
-    """Compiled code and the words of a job for it: what must stay while any thread may still look at them."""
-
-    __slots__ = ("_code", "_words", "address", "call")
-
-    def __init__(self, code: Code, words: ctypes.Array[Any]) -> None:
-        self._code, self._words = code, words
-        self.call = code.address
-        self.address = ctypes.addressof(words)
-
-    def word(self, which: JobWord) -> int:
-        """The value of a word at the moment."""
-        value: int = _WORD.unpack_from(self._words, 8 * which)[0]
-        return value
 
 
 class Scratch:
@@ -92,7 +74,7 @@ class Sleeper:
         self._words[Word.CREW] = crew.address if crew else 0
         self._scratch = Scratch()
         self._crew = crew
-        self._held: Work | None = None
+        self._held: Job | None = None
         self.thread_id = 0
         """The thread, as the system knows it."""
 
@@ -108,13 +90,13 @@ class Sleeper:
         """Have scratch memory of at least so many bytes for the next job."""
         self._words[Word.SCRATCH] = self._scratch.of(scratch_bytes)
 
-    def give(self, work: Work, door: Door, stay: bool) -> None:
+    def give(self, job: Job, door: Door, stay: bool) -> None:
         """Say what to run when woken; wakes nobody.
 
         `stay` lets a queue's thread sleep on where a waiter has ended the job.
         """
-        self._held = work
-        _GIVEN.pack_into(self._words, 8 * Word.CALL, work.call, work.address, door, stay)
+        self._held = job
+        _GIVEN.pack_into(self._words, 8 * Word.CALL, job.call, job.address, door, stay)
         self._words[Word.AWAKE] = 1
 
     def wake(self) -> None:
