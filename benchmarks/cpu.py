@@ -44,9 +44,9 @@ TURN = 0.03
 left there, so a turn of fewer calls would take longer for each."""
 LONGEST_TURN = 0.3
 """Seconds of a turn of a peer so slow that this does not matter."""
-SETTLE = 0.03
+SETTLE = 0.15
 """Seconds between the turns, of all alike: OpenMP's and OpenBLAS's threads go on spinning after a call, on the
-processors that whoever comes next needs."""
+processors that whoever comes next needs; OpenBLAS's for up to 2**28 cycles of the clock."""
 CPU, OPENCL = "cpu:0", "opencl:0"
 MS: Any = {"scale": 1e3, "unit": "ms"}
 
