@@ -20,7 +20,7 @@ from ruda_core.ir.span import error_at
 from ruda_core.ir.verify import InvalidIR
 from ruda_core.reference import masks
 from ruda_core.reference.arithmetic import operator
-from ruda_core.reference.conversions import bitcast, conversion
+from ruda_core.conversions import bitcast, conversion
 from ruda_core.reference.functions import function
 
 _LONGEST = 400

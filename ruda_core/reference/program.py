@@ -16,7 +16,7 @@ from ruda_core.errors import BackendCompileError, ServerError
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import expressions, walk
 from ruda_core.passes.faults import FAULTS
-from ruda_core.reference.conversions import conversion
+from ruda_core.conversions import conversion
 from ruda_core.reference.expressions import SlotUse
 from ruda_core.reference.generate import generate
 from ruda_core.reference.lanes import Geometry, Triple

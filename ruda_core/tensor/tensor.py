@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ruda_core.capabilities import Device
+from ruda_core.conversions import conversion
 from ruda_core.dtypes import ValueType, VecType, vec
 from ruda_core.errors import InvalidHandle, LaunchArgumentError, ServerError
 from ruda_core.memory import Handle, contiguous_strides, is_contiguous, span_of
@@ -262,11 +263,13 @@ class RudaTensor:
         return self if self.is_contiguous() else self._from_host(self.client, self.numpy(), self.dtype)
 
     def astype(self, dtype: object) -> RudaTensor:
-        """A copy with the elements converted as NumPy does."""
+        """A copy with the elements converted as by a cast in a kernel: floats to integers towards zero, saturated,
+        NaN to 0."""
         kind = scalar_type(dtype)
-        if isinstance(self.dtype, VecType):
-            return self._from_host(self.client, self.numpy().astype(kind.numpy), vec(kind, self.dtype.lanes))
-        return self._from_host(self.client, self.numpy().astype(kind.numpy), kind)
+        with np.errstate(over="ignore", invalid="ignore"):
+            host = np.asarray(conversion(self.dtype.scalar, kind)(self.numpy()))
+        lanes = self.dtype.lanes
+        return self._from_host(self.client, host, vec(kind, lanes) if lanes > 1 else kind)
 
     def to(self, client: ComputeClient) -> RudaTensor:
         """This tensor if it is on that client's device, else a copy there."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ruda_core as ruda
-from ruda_core import Array, i32, u32
+from ruda_core import Array, i32, i64, u32
 
 
 @ruda.kernel
@@ -53,6 +53,26 @@ def test_padding_groups_do_nothing(client, n):
     total = client.tensor(np.zeros(1, np.uint32))
     count_units.launch(client, n, 2, total)
     assert total.item() == 2 * n
+
+
+@ruda.kernel
+def last_ones(out: Array[i64], first: i64):
+    group = i64(ruda.WORKGROUP_POS)
+    if group >= first:
+        out[group - first] = group
+        out[7] = i64(ruda.WORKGROUP_COUNT)
+
+
+def test_more_groups_than_31_bits_count_run_or_are_refused(client):
+    n = 2**31 + 5
+    out = client.zeros(8, np.int64)
+    try:
+        last_ones.launch(client, n, 1, out, n - 3)
+    except ruda.LaunchLimitError as error:
+        assert str(n) in str(error)
+        assert out.tolist() == [0] * 8
+    else:
+        assert out.tolist() == [n - 3, n - 2, n - 1, 0, 0, 0, 0, n]
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

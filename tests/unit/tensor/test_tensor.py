@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import warnings
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 
-from ruda_core.dtypes import f32, i32, vec
+import ruda_core as ruda
+from ruda_core import Array
+from ruda_core.dtypes import INTEGERS, f32, i32, u8, vec
 from ruda_core.errors import InvalidHandle, LaunchArgumentError, ServerError
 from ruda_core.tensor import RudaTensor
 
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+
+
+S, T = TypeVar("S"), TypeVar("T")
+
+
+@ruda.kernel
+def cast(x: Array[S], out: Array[T]):
+    i = ruda.ABSOLUTE_POS
+    out[i] = T(x[i])
 
 
 @pytest.fixture
@@ -110,6 +122,30 @@ def test_copies(client, t):
     for bad in (ints, t[0]):
         with pytest.raises(ServerError):
             other.copy_from(bad)
+
+
+@pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f64"])
+@pytest.mark.parametrize("to", INTEGERS, ids=str)
+def test_astype_is_a_kernels_cast(source, to):
+    client = ruda.client("reference")
+    host = np.array([0.0, -0.0, -3.7, 3.7, 3e9, -3e9, 1e30, -1e30, np.nan, np.inf, -np.inf, 127.5, 128.0])
+    x = client.tensor(host.astype(np.float64)).astype(source)
+    out = client.zeros(x.shape, to)
+    cast.launch(client, 1, x.size, x, out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = x.astype(to)
+    assert got.dtype == to and got.tolist() == out.tolist()
+
+
+def test_astype_rounds_once_and_keeps_shapes(client):
+    two = client.tensor(np.array([1 + 2**-8 + 2**-40], np.float64)).astype("bf16")  # a tie in f32
+    assert two.tolist() == [1.0078125]
+    assert client.zeros((), f32).astype("i8").shape == () and client.zeros((0, 3), f32).astype(
+        "f16"
+    ).shape == (0, 3)
+    vectors = client.tensor(np.float32([[1.5, np.nan], [-1, 300]])).vectorized(2).astype("u8")
+    assert vectors.dtype == vec(u8, 2) and vectors.numpy().tolist() == [[[1, 0]], [[0, 255]]]
 
 
 def test_scalars_and_empties(client):

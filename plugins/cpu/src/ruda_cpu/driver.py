@@ -18,6 +18,8 @@ from ruda_cpu.run.pool import Pool, processors
 from ruda_cpu.run.queues import Queue
 from ruda_cpu.target import BASELINE
 
+_GROUPS = 2**50
+"""Workgroups of one launch: their units are counted in 63 bits."""
 _ALIGNMENT = 256
 
 
@@ -52,7 +54,8 @@ class CpuDriver(Driver):
             fingerprint=self._machine.fingerprint,
             max_units_per_workgroup=4096,
             max_workgroup_dim=(4096, 4096, 4096),
-            max_workgroup_count=(2**31 - 1, 2**31 - 1, 2**31 - 1),
+            max_workgroup_count=(_GROUPS, 2**31 - 1, 2**31 - 1),
+            max_workgroups=_GROUPS,
             max_shared_memory=256 << 10,
             max_bindings=64,
             max_allocation=memory or 1 << 46,
