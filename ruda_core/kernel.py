@@ -142,7 +142,8 @@ class Kernel:
     def prepare(
         self, client: ComputeClient, dim: Any, /, *args: Any, mode: Mode = "checked", **kwargs: Any
     ) -> PreparedLaunch:
-        """A launch with the types of `args`, checked once here; call it with `(count, *args)`."""
+        """A launch with the types of `args`, checked once here; call it with `(count, *args)`. Captured values are
+        those of this moment, too: prepare again after changing one."""
         launcher, values = self._given(mode, client, dim, args, kwargs)
         return prepare_launch(launcher, client, values)
 

@@ -14,7 +14,7 @@ from typing import Any
 from ruda_core.cache import shared_cache
 from ruda_core.cli.tables import print_json, print_table
 from ruda_core.plugin.discovery import core_version
-from ruda_core.plugin.entry import PIP_COMMANDS
+from ruda_core.plugin.entry import KNOWN, pip_command
 from ruda_core.settings import settings
 
 _MENDS = {
@@ -73,9 +73,9 @@ def _backends(timeout: float) -> list[dict[str, Any]]:
     missing = [
         {
             **_row(name, f"ruda-{name}", "", {"status": "not installed", "reason": "", "devices": []}),
-            "mend": command,
+            "mend": pip_command(name),
         }
-        for name, command in PIP_COMMANDS.items()
+        for name in KNOWN
         if name not in known
     ]
     return [*rows, *[{**row, "status": "unavailable", "reason": "it is not installed"} for row in missing]]

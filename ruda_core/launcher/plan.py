@@ -69,8 +69,10 @@ def declared(param: ScalarParam | ArrayParam) -> str:
 def described(value: object, wanted: ValueType | None = None) -> str:
     """An argument, as an error shows it; for an array parameter, with the way to elements of the `wanted` type."""
     if isinstance(value, RudaTensor):
-        gap = "" if value.is_contiguous() else ", not contiguous"
         way = _way(value, wanted)
+        gap = "" if value.is_contiguous() else ", not contiguous"
+        if gap and not way and wanted is not None:
+            way = " (pass tensor.contiguous(), a copy, or declare a Tensor)"
         return f"a tensor of {value.dtype!r} with shape {value.shape} on {value.device}{gap}{way}"
     if isinstance(value, np.ndarray | list | tuple | bytes | bytearray | memoryview):
         what = f"NumPy array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__

@@ -12,7 +12,7 @@ from ruda_core.capabilities import Device
 from ruda_core.errors import BackendError, BackendNotFound, ConfigError
 from ruda_core.plugin.backend import Backend, Failure
 from ruda_core.plugin.discovery import BY_HAND, CORE, Claim, discover, normalized, one_line
-from ruda_core.plugin.entry import API_VERSION, PIP_COMMANDS, BackendEntry, BackendInfo
+from ruda_core.plugin.entry import API_VERSION, BackendEntry, BackendInfo, pip_command
 from ruda_core.plugin.hooks import new_manager
 from ruda_core.settings import Settings, in_use
 
@@ -102,8 +102,8 @@ class Catalog:
     def _not_found(self, name: str, backends: Iterable[Backend]) -> str:
         names = sorted({backend.name for backend in backends if backend.claim.entry is not None})
         parts = [f"no backend {name!r} is installed; there are {', '.join(names) or 'none'}"]
-        if name in PIP_COMMANDS:
-            parts.append(f"{PIP_COMMANDS[name]} brings it")
+        if command := pip_command(name):
+            parts.append(f"{command} brings it")
         if self.settings.no_plugins:
             parts.append(f"plugins are switched off by {self.settings.origins['no_plugins']}")
         failed = [b for b in backends if b.claim.cause is not None]
@@ -133,7 +133,7 @@ class Catalog:
                 shown.append(f"{dialect.name}{alias}")
         if name in there:
             return there[name]
-        command = f"; {PIP_COMMANDS[name]} brings it" if name in PIP_COMMANDS else ""
+        command = f"; {mend} brings it" if (mend := pip_command(name)) else ""
         names = ", ".join(sorted(shown)) or "none"
         raise BackendNotFound(f"no installed backend brings a dialect {name!r}; there are {names}{command}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from ruda_core.capabilities import Device
@@ -74,5 +75,20 @@ class BackendInfo:
     devices: tuple[Device, ...] = ()
 
 
-PIP_COMMANDS = {name: f"pip install ruda-{name}" for name in ("cuda", "opencl", "wgpu", "cpu")}
-"""What brings the backends that are known by name."""
+KNOWN = ("cuda", "opencl", "wgpu", "cpu")
+"""The backends that are known by name, installed or not."""
+_EXTRAS = {"cuda": "[cu13]"}
+"""What a backend needs beside itself: CuPy is built for one CUDA at a time."""
+
+
+def pip_command(name: str) -> str:
+    """What brings a backend that is known by name; "" for another. From a checkout of ruda, it is in that."""
+    if name not in KNOWN:
+        return ""
+    import shlex  # only on the way to an error
+
+    extra = _EXTRAS.get(name, "")
+    checkout = Path(__file__).resolve().parents[2] / "plugins" / name
+    if (checkout / "pyproject.toml").is_file():
+        return f"pip install -e {shlex.quote(f'{checkout}{extra}')}"
+    return f"pip install {shlex.quote(f'ruda-{name}{extra}')}"

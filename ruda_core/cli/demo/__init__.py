@@ -23,19 +23,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run, print a row for each program and device, write the pictures; 1 when something is wrong."""
+    """Run, print a row for each program and device, write the pictures; 1 when something is wrong or fails."""
     picture, origin = photograph(arguments.image)
     devices = [ruda.client(arguments.device).device] if arguments.device else ruda.devices()
     folder = Path(arguments.output)
     rows = []
     for device in devices:
-        client = ruda.client(device)
-        for program in all_programs(client, picture):
-            outcome, first, again = _timed(program)
+        for program in all_programs(ruda.client(device), picture):
+            row = {"device": str(device), "program": program.name}
+            try:
+                outcome, first, again = _timed(program)
+            except ruda.RudaError as error:  # the other programs and devices are shown all the same
+                refused = isinstance(error, ruda.UnsupportedFeature)
+                rows.append(row | {"right": refused, "refused": refused, "error": str(error)})
+                continue
             rows.append(
-                {
-                    "device": str(device),
-                    "program": program.name,
+                row
+                | {
                     "right": outcome.right,
                     "largest_error": outcome.largest_error,
                     "first_ms": first * 1e3,
@@ -48,6 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(f"photograph: {origin}")
         print_table(("device", "program", "first", "again", "largest error"), (_cells(r) for r in rows))
+        for row in rows:
+            if "error" in row:
+                print(f"\n{row['device']}, {row['program']}: {row['error']}")
         print(f"pictures: {folder}/")
     return 0 if all(row["right"] for row in rows) else 1
 
@@ -72,6 +79,9 @@ def _save(outcome: Outcome, folder: Path) -> None:
 
 
 def _cells(row: dict[str, object]) -> tuple[str, ...]:
+    if "error" in row:
+        verdict = "unsupported" if row["refused"] else "FAILED"
+        return str(row["device"]), str(row["program"]), "", "", verdict
     verdict = "right" if row["right"] else "WRONG"
     return (
         str(row["device"]),

@@ -15,6 +15,7 @@ import pytest
 
 from ruda_core.cli import new_backend, present, show
 from ruda_core.errors import ConfigError
+from ruda_core.plugin import entry
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -120,7 +121,19 @@ def test_doctor_survives_what_backends_do(ruda: Run, plugin: Callable[..., None]
 
 def test_doctor_names_the_command_for_what_is_not_installed(ruda: Run) -> None:
     found = rows(json.loads(ruda("doctor", "--json", RUDA_NO_PLUGINS="1").stdout))
-    assert found["wgpu"]["mend"] == "pip install ruda-wgpu" and found["wgpu"]["status"] == "unavailable"
+    assert found["wgpu"]["status"] == "unavailable"
+    plugins = Path(__file__).parents[3] / "plugins"
+    assert found["wgpu"]["mend"] == f"pip install -e {plugins / 'wgpu'}"
+    assert found["cuda"]["mend"] == f"pip install -e '{plugins / 'cuda'}[cu13]'"
+
+
+def test_without_a_checkout_packages_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(
+        entry, "__file__", str(tmp_path / "site-packages" / "ruda_core" / "plugin" / "entry.py")
+    )
+    assert entry.pip_command("opencl") == "pip install ruda-opencl"
+    assert entry.pip_command("cuda") == "pip install 'ruda-cuda[cu13]'"
+    assert entry.pip_command("acme") == ""
 
 
 def test_a_plugin_that_crashes_at_import_is_reported_with_the_way_out(

@@ -199,7 +199,7 @@ def test_an_unknown_name_lists_what_is_there_and_the_command_of_a_known_one(
         found.named("nonesuch")
     for word in ("nonesuch", "acme", "ruda-bad", "no libbad.so"):
         assert word in str(caught.value)
-    with pytest.raises(BackendNotFound, match="pip install ruda-wgpu"):
+    with pytest.raises(BackendNotFound, match=r"pip install -e \S+plugins/wgpu brings it"):
         Catalog(catalog(RUDA_NO_PLUGINS="1").settings).named("wgpu")
 
 
