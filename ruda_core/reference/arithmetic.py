@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ruda_core.conversions import to_bf16
 from ruda_core.dtypes import DType, bf16
 from ruda_core.passes.values import floor_quotient
-from ruda_core.conversions import to_bf16
 
 Operator = str | Callable[[Any, Any], Any]
 

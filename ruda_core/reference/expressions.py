@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ruda_core.artifact import SlotKind
+from ruda_core.conversions import bitcast, conversion
 from ruda_core.dtypes import DType, ValueType
 from ruda_core.errors import UnsupportedFeature
 from ruda_core.ir import nodes as ir
@@ -20,7 +21,6 @@ from ruda_core.ir.span import error_at
 from ruda_core.ir.verify import InvalidIR
 from ruda_core.reference import masks
 from ruda_core.reference.arithmetic import operator
-from ruda_core.conversions import bitcast, conversion
 from ruda_core.reference.functions import function
 
 _LONGEST = 400

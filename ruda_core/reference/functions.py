@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ruda_core.conversions import to_bf16
 from ruda_core.dtypes import DType, bf16, f64, unsigned
 from ruda_core.ir.functions import MATH
-from ruda_core.conversions import to_bf16
 from ruda_core.reference.fused import fma
 
 Function = Callable[..., Any]

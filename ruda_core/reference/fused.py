@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ruda_core.dtypes import DType, bf16, f64
 from ruda_core.conversions import to_bf16
+from ruda_core.dtypes import DType, bf16, f64
 
 _SPLIT = np.float64((1 << 27) + 1)
 _LEAST, _GREATEST = np.float64(2.0**-400), np.float64(2.0**400)

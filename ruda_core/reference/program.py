@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ruda_core.artifact import KernelSource
+from ruda_core.conversions import conversion
 from ruda_core.driver import LaunchFunction, Report
 from ruda_core.dtypes import BY_NAME, DType, ValueType, VecType
 from ruda_core.errors import BackendCompileError, ServerError
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import expressions, walk
 from ruda_core.passes.faults import FAULTS
-from ruda_core.conversions import conversion
 from ruda_core.reference.expressions import SlotUse
 from ruda_core.reference.generate import generate
 from ruda_core.reference.lanes import Geometry, Triple
