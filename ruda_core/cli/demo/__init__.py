@@ -27,10 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
     picture, origin = photograph(arguments.image)
     devices = [ruda.client(arguments.device).device] if arguments.device else ruda.devices()
     folder = Path(arguments.output)
-    rows = []
+    rows: list[dict[str, object]] = []
     for device in devices:
         for program in all_programs(ruda.client(device), picture):
-            row = {"device": str(device), "program": program.name}
+            row: dict[str, object] = {"device": str(device), "program": program.name}
             try:
                 outcome, first, again = _timed(program)
             except ruda.RudaError as error:  # the other programs and devices are shown all the same
