@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+
 import numpy as np
 import pytest
 from support import T
@@ -47,6 +49,37 @@ def shift_left(x: Array[i32], y: Array[i32], swap: i32):
 def twelve(client, offset=0):
     whole = [client.tensor(np.full(5 + offset, k, np.float32)) for k in range(1, 13)]
     return [t[offset:] for t in whole]
+
+
+def sum_of(count, folder):
+    """A kernel that adds up so many arrays, into one more."""
+    names = [f"a{k}" for k in range(count)]
+    lines = [
+        "import ruda_core as ruda",
+        "from ruda_core import Array, f32",
+        "@ruda.kernel",
+        f"def total({', '.join(f'{n}: Array[f32]' for n in names)}, out: Array[f32]):",
+        "    p = ruda.ABSOLUTE_POS",
+        "    if p < len(out):",
+        "        sum = f32(0)",
+        *(f"        sum += {n}[p]" for n in names),
+        "        out[p] = sum",
+    ]
+    file = folder / f"total{count}.py"
+    file.write_text("\n".join(lines) + "\n")
+    return runpy.run_path(str(file))["total"]
+
+
+def test_as_many_arrays_as_the_device_takes_and_no_more(client, tmp_path):
+    limit = client.properties().max_bindings
+    inputs = [client.tensor(np.full(5, k + 1, np.float32)) for k in range(limit)]
+    out = client.tensor(np.zeros(5, np.float32))
+    with pytest.raises(ruda.LaunchLimitError) as caught:
+        sum_of(limit, tmp_path).launch(client, 1, 5, *inputs, out)
+    assert (caught.value.requested, caught.value.limit) == (limit + 1, limit)
+    assert out.tolist() == [0] * 5
+    sum_of(limit - 1, tmp_path).launch(client, 1, 5, *inputs[:-1], out)
+    assert out.tolist() == [limit * (limit - 1) / 2] * 5
 
 
 @pytest.mark.parametrize("offset", [0, 1, 3])

@@ -11,6 +11,19 @@ import ruda_core as ruda
 from ruda_core import Array, f32, i32
 
 N = 256
+LONG = 1 << 14
+"""Elements of a launch that goes on while the host frees and allocates."""
+
+
+@ruda.kernel
+def roaming_copy(a: Array[f32], b: Array[f32], rounds: i32):
+    """Reads all over `a` until its end."""
+    i = ruda.ABSOLUTE_POS
+    if i < len(b):
+        total = a[i]
+        for k in range(rounds):
+            total = total * 0.5 + a[(i + k) % len(a)] * 0.5
+        b[i] = total
 
 
 @ruda.kernel
@@ -28,11 +41,11 @@ def test_dropped_storage_is_not_reused_under_a_queued_kernel(client, elsewhere):
     other = client.fixed_execution_queue()
     if elsewhere:
         other.set_stream(ruda.StreamId.new())
-    ones, nines = np.ones(N, np.float32), np.full(N, 9, np.float32)
-    for _ in range(200):
+    ones, nines = np.ones(LONG, np.float32), np.full(LONG, 9, np.float32)
+    for _ in range(40):
         a = client.tensor(ones)
-        b = ruda.RudaTensor.empty(client, N, np.float32)
-        slow_copy.launch(client, 4, 64, a, b, 200)
+        b = ruda.RudaTensor.empty(client, LONG, np.float32)
+        roaming_copy.launch(client, LONG // 64, 64, a, b, 300)
         del a
         c = other.tensor(nines)
         np.testing.assert_array_equal(b.numpy(), ones)
