@@ -45,7 +45,17 @@ from collections.abc import Sequence
 
 
 class RudaError(Exception):
-    """Root of everything that ruda raises on purpose."""
+    """Root of everything that ruda raises on purpose. Goes from process to process with its attributes."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exception's own calls the class with the message alone, which those with attributes of their own refuse
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(cls: type[RudaError], args: tuple[object, ...], state: dict[str, object]) -> RudaError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class BackendError(RudaError):
@@ -115,16 +125,6 @@ class CompileError(RudaError):
             parts.append(self.excerpt)
         parts.extend(self.notes)
         return "\n".join(parts)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), dict(self.__dict__)))
-
-
-def _rebuild(cls: type[CompileError], state: dict[str, object]) -> CompileError:
-    error = cls.__new__(cls)
-    error.__dict__.update(state)
-    error.args = (error._text(),)
-    return error
 
 
 class KernelSyntaxError(CompileError):

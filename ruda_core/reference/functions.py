@@ -43,7 +43,6 @@ _EXACT: dict[str, Function] = {
 _ROUNDED: dict[str, Function] = {
     "rsqrt": lambda x: 1.0 / np.sqrt(x),
     "erf": lambda x: np.asarray(_erf(x), dtype=_F64)[()],
-    "pow": np.power,
     **{
         name: getattr(np, name)
         for name in (
@@ -64,7 +63,16 @@ def function(fn: str, dtype: DType) -> Function | None:
         return _INTEGER[fn](dtype)
     if fn in _EXACT:
         return _through_f32(_EXACT[fn], MATH[fn].gives_bool) if dtype is bf16 else _EXACT[fn]
+    if fn == "pow" and dtype.is_float:
+        return _through_f64(_float_power, dtype)
     return _through_f64(_ROUNDED[fn], dtype) if dtype.is_float and fn in _ROUNDED else None
+
+
+def _float_power(base: Any, exponent: Any) -> Any:
+    """With an exponent for each base: NumPy takes square roots for one 0.5, which are other for -inf and -0."""
+    shape = np.broadcast_shapes(np.shape(base), np.shape(exponent))
+    each = np.full(shape or (1,), exponent)
+    return np.power(np.broadcast_to(base, each.shape), each).reshape(shape)[()]
 
 
 def _through_f32(exact: Function, gives_bool: bool) -> Function:

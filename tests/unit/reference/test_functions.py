@@ -72,6 +72,20 @@ def test_float_powers_are_numpys(dtype: DType) -> None:
     np.testing.assert_allclose(got.astype(float), wanted.astype(float), rtol=1e-6)
 
 
+@pytest.mark.parametrize("exponent", [0.5, 2.0, -1.0, 0.0])
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_a_constant_exponent_is_as_good_as_one_for_each(dtype: DType, exponent: float) -> None:
+    """NumPy's power by one 0.5 is a square root, of -inf NaN and of -0 -0."""
+    a = np.array([-np.inf, -0.0, 0.0, 4.0, np.inf, -2.0, np.nan], dtype.numpy)
+    each = np.full(len(a), exponent, dtype.numpy)
+    constant = build.const(dtype, exponent)
+    one = elementwise(dtype, lambda x: build.math("pow", x, constant), dtype)(a)
+    every = elementwise(dtype, lambda x, y: build.math("pow", x, y), dtype, dtype)(a, each)
+    same(dtype, one, every.tolist())
+    if exponent == 0.5:
+        assert one[0] == np.inf and not np.signbit(one[1])
+
+
 @pytest.mark.parametrize("fn", ROUNDED)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_rounded_functions(dtype: DType, fn: str) -> None:
