@@ -55,6 +55,19 @@ def host_elements(array: Any, dtype: object = None) -> tuple[np.ndarray[Any, Any
     return host, wanted or host_dtype(host)
 
 
+def element(kind: DType, value: Any) -> Any:
+    """A number as one element; raises LaunchArgumentError for one that the dtype does not hold, save by rounding a float."""
+    try:
+        number = float(value) if kind.is_float else int(value)
+        held = kind.is_float or (number == value and kind.min <= number <= kind.max)
+    except (TypeError, ValueError, OverflowError):
+        held = False
+    if not held or isinstance(value, str | bytes):
+        raise LaunchArgumentError(f"{value!r} ({type(value).__name__}) is no value of {kind.name}")
+    with np.errstate(over="ignore"):
+        return kind.numpy.type(number)
+
+
 def alignment_of(kind: ValueType) -> int:
     """Bytes that the address of an element must be a multiple of; a vector of three lies as its scalars."""
     return kind.scalar.itemsize if kind.lanes == 3 else kind.itemsize

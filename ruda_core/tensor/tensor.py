@@ -14,7 +14,7 @@ from ruda_core.conversions import conversion
 from ruda_core.dtypes import ValueType, VecType, vec
 from ruda_core.errors import InvalidHandle, LaunchArgumentError, ServerError
 from ruda_core.memory import Handle, contiguous_strides, is_contiguous, span_of
-from ruda_core.tensor.elements import alignment_of, element_type, placed, scalar_type, unit_of
+from ruda_core.tensor.elements import alignment_of, element, element_type, placed, scalar_type, unit_of
 from ruda_core.tensor.shapes import expanded, flattened, index_of, resolved, shape_of
 
 if TYPE_CHECKING:
@@ -282,11 +282,14 @@ class RudaTensor:
         return RudaTensor(handle, self.shape, contiguous_strides(self.shape), self.dtype, client)
 
     def fill(self, value: object) -> None:
-        """Set every element to `value`."""
+        """Set every element to `value`, a number that the dtype holds. Of a tensor that is not contiguous, what lies
+        between the elements is read and written back: nothing else may write there meanwhile."""
+        value = element(self.dtype.scalar, value)
         self._store(np.full(self._host_shape(), value, self.dtype.numpy))
 
     def copy_from(self, other: RudaTensor) -> None:
-        """Overwrite with the elements of a tensor of the same shape and dtype; on the device where possible."""
+        """Overwrite with the elements of a tensor of the same shape and dtype; on the device where both are contiguous.
+        Else as with `fill`: nothing else may write between the elements meanwhile."""
         if not isinstance(other, RudaTensor):
             raise ServerError(
                 f"copy_from takes a RudaTensor, not {type(other).__name__}: write client.tensor(...)"

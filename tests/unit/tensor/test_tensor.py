@@ -138,6 +138,45 @@ def test_astype_is_a_kernels_cast(source, to):
     assert got.dtype == to and got.tolist() == out.tolist()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("i32", 1.5),
+        ("i32", np.nan),
+        ("i32", np.inf),
+        ("u8", 300),
+        ("u8", np.int64(300)),
+        ("u8", -1),
+        ("i8", 1e9),
+    ]
+    + [(d, v) for d in ("f32", "i32", "bool") for v in ("1", b"1", None, [1.0], 1j)]
+    + [("bool", 2)],
+)
+def test_fill_refuses_what_the_dtype_does_not_hold(client, dtype, value):
+    x = client.zeros((3,), dtype)
+    with pytest.raises(LaunchArgumentError, match=f"is no value of {dtype}"):
+        x.fill(value)
+    assert x.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("i32", 2.0),
+        ("i64", -(2**63)),
+        ("u64", 2**64 - 1),
+        ("bool", True),
+        ("f16", 1),
+        ("bf16", np.float32(0.5)),
+    ]
+    + [("f32", np.inf), ("f64", np.int8(3)), ("u8", np.uint64(255))],
+)
+def test_fill_takes_what_it_holds(client, dtype, value):
+    x = client.zeros((3,), dtype)
+    x.fill(value)
+    assert x.tolist() == [value] * 3
+
+
 def test_astype_rounds_once_and_keeps_shapes(client):
     two = client.tensor(np.array([1 + 2**-8 + 2**-40], np.float64)).astype("bf16")  # a tie in f32
     assert two.tolist() == [1.0078125]
