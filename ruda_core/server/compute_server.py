@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device, DeviceProperties, Features, Target
 from ruda_core.driver import Timestamp
-from ruda_core.errors import DeviceLost, InvalidHandle, RudaError, ServerError
+from ruda_core.errors import DeviceLost, InvalidHandle, OutOfMemory, RudaError, ServerError
 from ruda_core.memory import Block, Bytes, Handle, HostPool, MemoryUsage, PoolReport
 from ruda_core.profiling import Recorder
 from ruda_core.server.failures import Failures
@@ -101,8 +101,12 @@ class ComputeServer(ABC):
         """Give unused memory back. By default nothing is unused."""
 
     def staging(self, nbytes: int) -> Bytes:
-        """Host memory that transfers read fastest from."""
-        return self.host.take(nbytes)
+        """Host memory that transfers read fastest from. Raises OutOfMemory."""
+        self.check()
+        try:
+            return self.host.take(nbytes)
+        except (MemoryError, ValueError) as error:  # NumPy's words for too much, and for more than there can be
+            raise OutOfMemory(f"no {nbytes} bytes of host memory: {error}", requested=nbytes) from error
 
     def native(self, handle: Handle) -> Any:
         """The library's own object for a handle's bytes. By default the block's storage."""

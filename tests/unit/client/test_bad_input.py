@@ -12,6 +12,7 @@ from ruda_core.errors import (
     ConfigError,
     InvalidHandle,
     LaunchArgumentError,
+    OutOfMemory,
     RudaError,
     ServerError,
 )
@@ -22,6 +23,8 @@ REFUSED = {
     "a fraction of a byte": (lambda c, h: c.empty(1.5), ServerError, "1.5"),
     "a size in words": (lambda c, h: c.empty("100"), ServerError, "'100'"),
     "a negative staging size": (lambda c, h: c.staging(-1), ServerError, "-1"),
+    "more host memory than there is": (lambda c, h: c.staging(1 << 50), OutOfMemory, str(1 << 50)),
+    "than there can be": (lambda c, h: c.staging(1 << 63), OutOfMemory, str(1 << 63)),
     "text as data": (lambda c, h: c.create_from_slice("abc"), ServerError, "encode"),
     "text to write": (lambda c, h: c.write(h, "abc"), ServerError, "encode"),
     "one handle for several": (lambda c, h: c.read(h), InvalidHandle, r"\[handle\]"),
