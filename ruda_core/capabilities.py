@@ -92,7 +92,7 @@ NATIVE_SEMANTICS = frozenset(
         "mixed_compare",  # comparing integers of different dtypes is exact by value
         "lazy_select",  # a conditional expression evaluates one side only: checks can stay in the access
         "return",  # a kernel can return from inside its loops
-        "nonfinite",  # infinities and NaN can be written as constants
+        "nonfinite",  # infinities and NaN can be written in expressions
         "checked",  # the dialect itself turns a check into control flow (interpreter, CPU)
         "offset",  # the driver applies element offsets: no hidden offset parameters
         "tensor_index",  # multi-axis indices need no flattening

@@ -55,6 +55,7 @@ from ruda_core.passes.nesting import nesting
 from ruda_core.passes.positions import positions
 from ruda_core.passes.scalars import SLOTS, scalars
 from ruda_core.passes.storage import storage
+from ruda_core.passes.tables import tables
 from ruda_core.passes.trips import trips
 from ruda_core.passes.uniform_loads import uniform_loads
 from ruda_core.passes.uniformity import barrier_dependent_arrays, uniformity
@@ -83,6 +84,7 @@ LEGALISE: tuple[Anywhere | ForTarget, ...] = (
     bind,
     storage,
     narrow,
+    tables,
     atomics,
     exits,
     checks,

@@ -6,8 +6,7 @@ shifts and put into it by `MaskedStore`, which leaves the neighbours alone even 
 them at the same time; elements and vectors that fill whole words are stored plainly, 64-bit ones as two
 words. Shared arrays are packed likewise. bool is stored as u8 where the target stores bytes and read
 as `!= 0`. f32 and f64 arrays with atomic operations that the target lacks become words here, for the
-compare-exchange loops of `atomics`. Local and constant arrays of narrow dtypes are left to
-`narrow`; constants with infinities become their bits where the target cannot write them.
+compare-exchange loops of `atomics`. Local and constant arrays of narrow dtypes are left to `narrow`.
 
 Runs after `flatten` and `bind` (one linear index, in elements of the array's own dtype), before
 `narrow` and `atomics`. Arrays keep their dtypes; what lies in memory is the binding's.
@@ -16,7 +15,6 @@ Runs after `flatten` and `bind` (one linear index, in elements of the array's ow
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any
 
 from ruda_core.capabilities import Target
@@ -25,7 +23,6 @@ from ruda_core.ir import build as b
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import Rewriter, walk
 from ruda_core.passes.software.expr import Scope, Value
-from ruda_core.passes.values import to_bits
 
 
 def storage(function: ir.Function, target: Target) -> ir.Function:
@@ -82,13 +79,6 @@ class _Storage(Rewriter):
         dtype = array.dtype.scalar
         if array.over is not None:
             return _Layout(array, dtype, True)
-        if (
-            dtype in (f32, f64)
-            and not self.target.supports("nonfinite")
-            and not all(map(isfinite, array.values))
-        ):
-            bits = tuple(to_bits(dtype, v) for v in array.values)
-            return _Layout(replace(array, dtype=unsigned(dtype), values=bits), unsigned(dtype), False)
         if stored is None:
             stored = self.own(array, dtype, atomic)
             if stored is not dtype:

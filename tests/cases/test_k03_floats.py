@@ -9,9 +9,10 @@ import pytest
 from support import FLOATS, NUMPY, R, T, launch, refused_without
 
 import ruda_core as ruda
-from ruda_core import Array, Tensor, bool_, f32
+from ruda_core import Array, Tensor, bool_, f32, i32
 
 NAN = float("nan")
+TABLE = (math.inf, -math.inf, NAN, -0.0, 0.0, -1.5)
 HALVES = (0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 3.5)
 
 
@@ -44,6 +45,28 @@ def test_infinities_and_nan_are_constants(client, name):
         got = launch(client, constants, units=1, out=np.zeros(9, NUMPY[name]))
     expected = [np.inf, -np.inf, np.nan, np.inf, -np.inf, np.nan, np.inf, -np.inf, np.nan]
     np.testing.assert_array_equal(got.astype(np.float64), expected)
+
+
+@ruda.kernel
+def from_a_table(at: Array[i32], out: Array[T]):
+    i = ruda.ABSOLUTE_POS
+    out[i] = TABLE[at[i]]
+    out[i + 6] = T(TABLE[i32(0)])
+
+
+@pytest.mark.parametrize("mode", ["checked", "unchecked"])
+@pytest.mark.parametrize("name", FLOATS)
+def test_constant_arrays_hold_infinities_and_nan(client, name, mode):
+    at = np.array([5, 4, 3, 2, 1, 0], np.int32)
+    with refused_without(client, name):
+        out = client.tensor(np.zeros(12, NUMPY[name]))
+        run = from_a_table.launch if mode == "checked" else from_a_table.launch_unchecked
+        run(client, 1, 6, client.tensor(at), out)
+        got = out.numpy().astype(np.float64)
+    expected = np.array([TABLE[k] for k in at] + [np.inf] * 6)
+    np.testing.assert_array_equal(got, expected)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(expected[numbers]))
 
 
 @pytest.mark.parametrize("name", FLOATS)

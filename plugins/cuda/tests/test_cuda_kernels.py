@@ -107,6 +107,23 @@ def loaded(text, path):
     return module.kernel
 
 
+TABLE = (float("inf"), float("-inf"), float("nan"), -0.0)
+
+
+@ruda.kernel
+def from_a_table(at: Array[i32], out: Array[V]):
+    i = ruda.ABSOLUTE_POS
+    out[i] = TABLE[at[i]]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_constant_arrays_may_hold_infinities(nvrtc, strict, compiler, dtype):
+    from ruda_cuda.compiling import compiled
+
+    types = (Array[i32], Array[BY_NAME[dtype]])
+    compiled(from_a_table.compile_with(compiler, 64, types, "checked").kernel_source, "sm_80", *strict)
+
+
 @ruda.kernel
 def negated(x: Array[i16], y: Array[i16], out: Array[i32]):
     i = ruda.ABSOLUTE_POS

@@ -169,15 +169,6 @@ def test_shared_bytes_are_packed_and_local_ones_widened() -> None:
     assert list(data.view(np.int32)) == [0, -1, -2, -3, -4, -5, -6, -7]
 
 
-def test_constants_with_infinities() -> None:
-    table = ir.Array("table", f32, "constant", (2,), values=(float("-inf"), 2.0))
-    out, x = ir.Array("out", f32, "global"), ir.Symbol("x", f32)
-    body = (ir.Load(None, x, table, (UNIT,)), ir.Store(None, out, (UNIT,), b.ref(x)))
-    data = np.zeros(2, np.float32)
-    run(lower(function(body, table, out, words=False), TARGET), {"out": data}, 2)
-    assert list(data) == [-np.inf, 2.0]
-
-
 def test_64_bit_dtypes_are_refused_where_the_target_has_none() -> None:
     from ruda_core.errors import UnsupportedFeature
 

@@ -165,7 +165,8 @@ class CudaRenderer(CRenderer):
                     line(field)
             arguments.append("const parameters p")
         for array in f.in_space("constant"):
-            self._constant_array(array)
+            values = ", ".join(self.constant(array.dtype.scalar, value) for value in array.values)
+            line(f"__constant__ {self._array(array)} = {{{values}}};")
         head = f'extern "C" __global__ void __launch_bounds__({f.units}) {self.entry}'
         with self.w.braces(f"{head}({', '.join(arguments)})"):
             for array in f.in_space("shared"):
@@ -191,29 +192,7 @@ class CudaRenderer(CRenderer):
         align = f"__align__({min(16, array.dtype.itemsize)}) " if isinstance(array.dtype, VecType) else ""
         return f"{align}{self.memory_type(array.dtype)} {self.names.of(array)}[{elements}]"
 
-    def _is_bits(self, array: ir.Array) -> bool:
-        """True for a constant array that is stored as its bits: `__constant__` takes no infinity."""
-        return array.dtype.is_float and not all(map(math.isfinite, array.values))
-
-    def _constant_array(self, array: ir.Array) -> None:
-        dtype = array.dtype.scalar
-        if self._is_bits(array):
-            word = u32 if dtype is f32 else u64
-            bits = dtype.numpy.type
-            values = ", ".join(self.constant(word, int(bits(v).view(word.numpy))) for v in array.values)
-            declaration = f"{self.types[word.name]} {self.names.of(array)}[{len(array.values)}]"
-        else:
-            values = ", ".join(self.constant(dtype, value) for value in array.values)
-            declaration = self._array(array)
-        self.w.line(f"__constant__ {declaration} = {{{values}}};")
-
     # Memory ---------------------------------------------------------------------------------------
-
-    def load(self, array: ir.Array, index: str, value_type: ValueType) -> str:
-        if array.space == "constant" and self._is_bits(array):
-            word = u32 if array.dtype is f32 else u64
-            return self.bitcast(array.dtype, word, f"{self.memory(array)}[{bare(index)}]")
-        return super().load(array, index, value_type)
 
     def load_f16(self, array: ir.Array, index: str) -> str:
         return f"ruda_from_f16({self.memory(array)}[{bare(index)}])"
