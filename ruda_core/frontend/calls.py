@@ -13,7 +13,7 @@ from ruda_core.errors import KernelSyntaxError, KernelTypeError
 from ruda_core.frontend.captures import called_on_host, refusal
 from ruda_core.frontend.casts import FLEXIBLE, cast, text_to_float
 from ruda_core.frontend.context import Context, Visitor
-from ruda_core.frontend.foreign import COMPILE_TIME_BUILTINS, HOST, at_run_time, intrinsic_of
+from ruda_core.frontend.foreign import COMPILE_TIME_BUILTINS, HOST, PYTHON, at_run_time, intrinsic_of
 from ruda_core.frontend.functions import Func
 from ruda_core.frontend.inline import inline
 from ruda_core.frontend.intrinsic_calls import HANDLERS
@@ -192,7 +192,7 @@ def _intrinsic(low: Context, intrinsic: Intrinsic, called: Any, args: list[Value
     known = _all_known(args)
     if known is not None:
         ours = isinstance(called, (Intrinsic, np.ufunc)) or called is np.where
-        host = HOST.get(intrinsic.name) if ours else called
+        host = HOST.get(intrinsic.name) if ours else PYTHON.get(called, called)
         if host is not None:
             return _evaluate(low, host, known, node)
     handler: Callable[..., Value] | None = HANDLERS.get(intrinsic.name)
@@ -233,7 +233,7 @@ def _shape(intrinsic: Intrinsic) -> str:
 
 def _extreme_of_tuple(low: Context, called: Any, value: Value, node: ast.Call) -> Value:
     if isinstance(value, Static) and isinstance(value.value, tuple):
-        return _evaluate(low, called, [value.value], node)
+        return _evaluate(low, PYTHON[called], [value.value], node)
     if isinstance(value, TupleValue):
         name = "minimum" if called is min else "maximum"
         return HANDLERS[name](low, name, list(value.items), node)

@@ -6,7 +6,7 @@ import builtins
 import math
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
@@ -89,6 +89,18 @@ def _extreme(function: Callable[..., Any], fallback: Callable[..., Any]) -> Call
     return evaluate
 
 
+def _nan_first(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Python's own min or max, which keep each number's type, save that NaN wins from every place."""
+
+    @wraps(function)
+    def evaluate(*args: Any) -> Any:
+        among = args[0] if len(args) == 1 else args
+        unordered = [a for a in among if isinstance(a, float) and math.isnan(a)]
+        return unordered[0] if unordered else function(among)
+
+    return evaluate
+
+
 def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x: function(x) if isinstance(x, float) else int(x)
 
@@ -134,6 +146,9 @@ HOST: dict[str, Callable[..., Any]] = {
 
 Not here: what depends on the dtype (`fma`, `popcount`, `clz`, …), and `pow`, which is the operator.
 """
+
+PYTHON: dict[Any, Callable[..., Any]] = {min: _nan_first(min), max: _nan_first(max)}
+"""What a function of Python gives when all arguments are compile-time, where that is not its own result."""
 
 COMPILE_TIME_BUILTINS: frozenset[Any] = frozenset(
     {

@@ -9,7 +9,7 @@ import pytest
 from support import FLOATS, NUMPY, R, T, launch, refused_without
 
 import ruda_core as ruda
-from ruda_core import Array, Tensor, bool_, f32, i32
+from ruda_core import Array, Comptime, Tensor, bool_, f32, i32
 
 NAN = float("nan")
 TABLE = (math.inf, -math.inf, NAN, -0.0, 0.0, -1.5)
@@ -136,6 +136,27 @@ def test_minimum_and_maximum_with_nan_in_either_place(client, name):
     expected = (low, high, low, high, np.fmin(a, b), np.fmax(a, b), one, one, np.full(a.size, np.nan))
     for k, right in enumerate(expected):
         np.testing.assert_array_equal(got[k].astype(np.float64), right, err_msg=f"row {k}")
+
+
+@ruda.kernel
+def known_extremes(m: Comptime[float], out: Array[f32]):
+    out[0] = min(1.0, m)
+    out[1] = min(m, 1.0)
+    out[2] = max(1.0, m)
+    out[3] = max(m, 1.0)
+    out[4] = min(2.0, m, 1.0)
+    out[5] = max(2, 1, ruda.nan)
+    out[6] = min((1.0, NAN))
+    out[7] = max(TABLE)
+    out[8] = min(0, max(m, 0))
+    out[9] = ruda.minimum(1.0, m)
+    out[10] = min(2.0, m, f32(1.0))
+    out[11] = min(3, 2.5, 2) / 4
+
+
+def test_minimum_and_maximum_of_constants_with_nan_in_any_place(client):
+    got = launch(client, known_extremes, NAN, units=1, out=np.zeros(12, np.float32))
+    np.testing.assert_array_equal(got, [np.nan] * 11 + [0.5])
 
 
 @ruda.kernel
