@@ -333,13 +333,14 @@ def configure(**values: Any) -> Settings:
     use of a device, when it would be too late. None takes a setting back to its default.
     """
     with _store.lock:
+        wanted = _overlaid(_store.look(), values, "call", lambda key: "ruda.configure()")
         if _store.used:
             raise ConfigError(
                 f"configure({', '.join(values)}) comes too late: a device was already looked for with the "
                 "settings before; call it first, right after the import"
             )
-        _store.value = _overlaid(_store.look(), values, "call", lambda key: "ruda.configure()")
-        return _store.value
+        _store.value = wanted
+        return wanted
 
 
 __all__ = ["KEYS", "BoundsCheckMode", "Settings", "Source", "configure", "in_use", "read", "settings"]

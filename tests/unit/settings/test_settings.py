@@ -135,6 +135,11 @@ try:
     print("accepted late")
 except ConfigError as error:
     print("refused" if "too late" in str(error) else error)
+try:
+    configure(colour=1)
+    print("accepted late")
+except ConfigError as error:
+    assert "colour" in str(error) and "too late" not in str(error)
 """,
         tmp_path,
     )
