@@ -62,3 +62,10 @@ def test_the_pages_name_only_what_there_is() -> None:
     for page in PAGES:
         for name in re.findall(r"`ruda\.([A-Za-z_0-9]+)", (ROOT / page).read_text()):
             assert hasattr(ruda, name) or name == "toml", f"{page}: ruda.{name}"
+
+
+def test_the_guide_has_every_setting() -> None:
+    from ruda_core.settings import KEYS
+
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    assert [key for key in KEYS if f"`{key}`" not in guide] == []
