@@ -34,7 +34,10 @@ print(json.dumps(x.tolist()))
 """
 
 
-@pytest.mark.parametrize("place", ["home unset", "read-only", "spaces and accents", "a file"])
+UNUSABLE = ("a file", "below a file", "home below a file")
+
+
+@pytest.mark.parametrize("place", ["home unset", "read-only", "spaces and accents", *UNUSABLE])
 def test_a_cache_that_cannot_be_used_stops_nothing(device, script, tmp_path, place):
     cache = tmp_path / ("mon cache à moi" if place == "spaces and accents" else "cache")
     env = {"RUDA_CACHE_DIR": str(cache)}
@@ -42,6 +45,14 @@ def test_a_cache_that_cannot_be_used_stops_nothing(device, script, tmp_path, pla
         env = dict.fromkeys(("HOME", "RUDA_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"))
     elif place == "a file":
         cache.write_text("not a folder")
+    elif place == "below a file":  # holds for root too, whom permission bits do not stop
+        (tmp_path / "file").write_text("not a folder")
+        env = {"RUDA_CACHE_DIR": str(tmp_path / "file" / "cache")}
+    elif place == "home below a file":
+        (tmp_path / "file").write_text("not a folder")
+        env = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), str(tmp_path / "file" / "home"))
+        # PoCL has no devices without a cache directory of its own, whoever asks it
+        env |= {"RUDA_CACHE_DIR": None, "POCL_CACHE_DIR": str(tmp_path / "pocl")}
     elif place == "read-only":
         cache.mkdir(mode=0o500)
     assert script(PROGRAM.format(factor=2, offset=1), device, env=env) == [3, 5, 7]
@@ -49,6 +60,8 @@ def test_a_cache_that_cannot_be_used_stops_nothing(device, script, tmp_path, pla
         line for line in script.stderr.splitlines() if "cache" in line.lower() and "warn" in line.lower()
     ]
     assert len(warnings) <= 1, script.stderr
+    if place in UNUSABLE:
+        assert len(warnings) == 1 and "Exception ignored" not in script.stderr, script.stderr
     if place == "spaces and accents":
         assert script(PROGRAM.format(factor=2, offset=1), device, env=env) == [3, 5, 7]
     os.chmod(tmp_path, 0o700)

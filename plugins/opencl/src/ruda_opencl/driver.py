@@ -14,7 +14,7 @@ from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Repo
 from ruda_core.errors import BackendCompileError, BackendUnavailable, ServerError
 from ruda_opencl.dialect import target_with
 from ruda_opencl.failures import is_out_of_memory, translated, wrapped
-from ruda_opencl.launching import launch_maker
+from ruda_opencl.launching import launch_maker, new_kernel
 from ruda_opencl.probe import discover
 from ruda_opencl.queues import WORD, Clock, Finished, Mark, Queue
 
@@ -174,7 +174,7 @@ class OpenCLDriver(Driver):
     def launcher(self, program: Program, queue: Queue) -> LaunchFunction:
         source = program.source
         with wrapped():
-            kernel = cl.Kernel(program.native, source.entry)
+            kernel = new_kernel(program.native, source.entry)
         make = launch_maker(len(source.bindings), bool(source.layout.slots))
         return make(kernel, queue, source.dim, source.location, translated)
 

@@ -1,10 +1,13 @@
-"""Launch functions, written out for each number of arguments."""
+"""Kernel objects, and launch functions that are written out for each number of arguments."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
+import platformdirs
 import pyopencl as cl
 
 from ruda_core.driver import LaunchFunction
@@ -13,6 +16,35 @@ _set_bytes = getattr(cl.Kernel, "_set_arg_buf", None) or cl.Kernel.set_arg
 """`_set_arg_buf` takes bytes as they are; `set_arg` finds that out each time, at forty times the cost."""
 
 _made: dict[tuple[int, bool], Callable[..., LaunchFunction]] = {}
+
+
+def new_kernel(program: cl.Program, entry: str) -> cl.Kernel:
+    """The kernel of this name, whether or not PyOpenCL can keep anything on disk.
+
+    Every kernel object has PyOpenCL look into a database, which it opens in the user's cache directory, for
+    the code of a call that ruda never makes. Where that fails, PyOpenCL's own switch turns it off for good.
+    """
+    if "pyopencl.invoker" not in sys.modules and not _has_cache_folder():
+        cl._PYOPENCL_NO_CACHE = True
+    try:
+        return cl.Kernel(program, entry)
+    except cl.Error:
+        raise
+    except Exception:  # a database can be unreadable, unwritable, full or damaged
+        cl._PYOPENCL_NO_CACHE = True
+        return cl.Kernel(program, entry)
+
+
+def _has_cache_folder() -> bool:
+    """Whether the directory of PyOpenCL's database is there or can be made.
+
+    Asked beforehand, for a failure while PyOpenCL makes it leaves an object whose end writes to stderr.
+    """
+    try:
+        os.makedirs(platformdirs.user_cache_dir("pytools", "pytools"), exist_ok=True)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def launch_maker(buffers: int, has_parameters: bool) -> Callable[..., LaunchFunction]:

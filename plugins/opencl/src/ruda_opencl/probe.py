@@ -9,9 +9,13 @@ from typing import Any
 from ruda_core.capabilities import Device, DeviceKind
 from ruda_core.errors import BackendUnavailable
 
-_NO_PLATFORM = (
-    "no OpenCL platform on this machine: install your GPU's driver, or software devices with "
-    "`apt-get install pocl-opencl-icd` or `pip install 'ruda-opencl[pocl]'`"
+_SOFTWARE = "software devices with `apt-get install pocl-opencl-icd` or `pip install 'ruda-opencl[pocl]'`"
+_NO_PLATFORM = f"no OpenCL platform on this machine: install your GPU's driver, or {_SOFTWARE}"
+_NO_HARDWARE = f"it finds no hardware of its own; install {_SOFTWARE}"
+_POCL = "Portable Computing Language"
+_NO_CACHE = (
+    "probably it cannot write its cache directory; set POCL_CACHE_DIR to a directory of your own "
+    "(without it, that is below XDG_CACHE_HOME or HOME)"
 )
 _TRIVIAL = "__kernel void nothing(__global int *a) { a[get_global_id(0)] = 1; }"
 _ORDER: tuple[DeviceKind, ...] = ("discrete", "integrated", "other", "cpu")
@@ -67,6 +71,11 @@ def _discover() -> Found:
         except cl.Error as error:
             dead.append(f"{platform.name} ({platform.version.strip()}) gives no devices: {error}")
             continue
+        if not natives:
+            why = _NO_CACHE if platform.name.strip() == _POCL else _NO_HARDWARE
+            dead.append(
+                f"{platform.name} ({platform.version.strip()}) is installed but gives no devices: {why}"
+            )
         for native in natives:
             kind = _kind(cl, native)
             reason = _why_dead(cl, native, software=kind == "cpu")
