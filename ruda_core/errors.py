@@ -257,7 +257,8 @@ class ServerUnhealthy(ServerError):
 
 
 class ForkedProcessError(ServerError):
-    """A client inherited through `fork` was used in the child; start children with `spawn`."""
+    """A client inherited through `fork` was used in the child, or a device was opened there whose driver the
+    parent had started before and that does not survive a fork; start children with `spawn`."""
 
 
 class TuneError(RudaError):

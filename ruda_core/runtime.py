@@ -30,6 +30,9 @@ class DeviceSource(Protocol):
     def devices(self) -> tuple[_Device, ...]:
         """The devices, by index; raises BackendError where there are none."""
 
+    def opening(self) -> None:
+        """Called before a device is opened; raises ForkedProcessError where a fork has made that impossible."""
+
 
 class Servers(Protocol):
     """The registry, as a runtime sees it."""
@@ -182,9 +185,11 @@ class Runtime:
     def create_server(cls, device: _Device | str | int = 0) -> ComputeServer:
         """A new server of this runtime's own type that is not registered.
 
-        Raises BackendLoadError, with the driver's own exception as its cause, when the device does not open.
+        Raises BackendLoadError, with the driver's own exception as its cause, when the device does not open,
+        and ForkedProcessError in a child of `os.fork()` that cannot open one (`BackendEntry.forkable`).
         """
         resolved = cls.resolve(device)
+        cls.source.opening()
         return cls._started(resolved, lambda: cls.start(resolved))
 
     @classmethod

@@ -13,6 +13,7 @@ from ruda_core.errors import (
     BackendIncompatible,
     BackendLoadError,
     BackendUnavailable,
+    ForkedProcessError,
 )
 from ruda_core.plugin.discovery import Claim, one_line
 from ruda_core.plugin.entry import BackendInfo, Status
@@ -54,10 +55,34 @@ class Backend:
         self._devices: tuple[Device, ...] | None = None
         self._runtime: type[Runtime] | None = None
         self._lock = threading.RLock()
+        self._probed = self._opened = False
+        """Begun is enough, for what that started may go on."""
+        self._lost = ""
+        """What the parent of this process did that keeps it from opening devices."""
 
     def after_fork(self) -> None:
-        """In a forked child: a lock that another thread of the parent held would never open."""
+        """In a forked child: nobody is left to open the lock or to end the look, and what was started may be of no use."""
         self._lock = threading.RLock()
+        forkable = self.claim.entry.forkable if self.claim.entry else "always"
+        if self._probed and self._devices is None and self._failure is None:
+            self._lost = "while its devices were being looked for"
+            self._failure = Failure("unavailable", self._refusal())
+        elif self._probed and forkable == "until probed":
+            self._lost = "after its devices were looked for"
+        elif self._opened and forkable != "always":
+            self._lost = "after a device of it was opened"
+
+    def _refusal(self) -> str:
+        return (
+            f"this process was forked {self._lost}, and what that starts does not survive os.fork(): "
+            "start children with multiprocessing's 'spawn', or before the first look at devices"
+        )
+
+    def opening(self) -> None:
+        """Called before a device is opened. Raises ForkedProcessError in a child that could only hang or fail."""
+        if self._lost:
+            raise ForkedProcessError(f"backend {self.name!r}: {self._refusal()}")
+        self._opened = True
 
     @property
     def enabled(self) -> bool:
@@ -74,7 +99,7 @@ class Backend:
     def devices(self) -> tuple[Device, ...]:
         """Its devices, by index. Raises the BackendError that says why there are none; then looks anew next time."""
         with self._lock:
-            if self._devices is None and self._settled is None:
+            if self._devices is None and self._settled is None and not self._lost:
                 self._look()
             if self._failure is not None:
                 raise self._failure.error(self.name)
@@ -87,8 +112,9 @@ class Backend:
     def _look(self) -> None:
         """Run the probe; anything but KeyboardInterrupt becomes a failure with its cause."""
         self._failure = None
+        self._probed = True
         try:
-            self._devices = self._probed()
+            self._devices = self._found()
         except KeyboardInterrupt:
             raise
         except BackendUnavailable as error:
@@ -97,7 +123,7 @@ class Backend:
             reason = f"{self.claim.owner} failed to load ({one_line(error)})"
             self._failure = Failure("broken", reason, error)
 
-    def _probed(self) -> tuple[Device, ...]:
+    def _found(self) -> tuple[Device, ...]:
         entry = self.claim.entry
         if entry is None:
             return ()

@@ -15,6 +15,7 @@ API_VERSION = 1
 
 Status = Literal["available", "unavailable", "broken", "incompatible", "disabled", "conflict"]
 Standing = Literal["ordinary", "processor", "last"]
+Forkable = Literal["always", "until opened", "until probed"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -47,6 +48,10 @@ class BackendEntry:
     standing: Standing = "ordinary"
     """"processor": made for this machine's processor, chosen before software OpenCL and Vulkan.
     "last": chosen when there is nothing else."""
+    forkable: Forkable = "until opened"
+    """How long children made by `os.fork()` can still open devices of their own: always, until this process
+    opens one, or until it runs the probe, which then starts a library that hangs or fails in children.
+    After that `ForkedProcessError` keeps them from trying."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):

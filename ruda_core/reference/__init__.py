@@ -15,5 +15,6 @@ def ruda_backends() -> list[BackendEntry]:
             probe="ruda_core.reference.probe:probe",
             driver="ruda_core.reference.driver:ReferenceDriver",
             standing="last",
+            forkable="always",
         )
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ruda_core.plugin import CATALOG
+
 PROGRAM = """
 import json, os, sys, time
 import numpy as np
@@ -60,6 +62,45 @@ add_one.launch(client, 1, 4, x)
 print(json.dumps([json.loads(got or b"[]"), x.tolist()]))
 """
 
+AFTER = """
+import json, os, signal, sys
+import numpy as np
+import ruda_core as ruda
+
+device, done = sys.argv[1:]
+if done == "listed":
+    listed = ruda.devices()
+    runtime = ruda.runtime(device.partition(":")[0])
+else:
+    runtime = ruda.client(device).runtime
+    listed = ruda.devices()
+
+def again():
+    return [str(each) for each in ruda.devices()]
+
+def use():
+    return ruda.ComputeClient(runtime.create_server(device), runtime).tensor(np.arange(3)).tolist()
+
+def first_use():
+    return ruda.client(device).tensor(np.arange(3)).tolist()
+
+read_end, write_end = os.pipe()
+if os.fork() == 0:
+    signal.alarm(20)
+    got = []
+    for action in (again, use, first_use):
+        try:
+            got.append(action())
+        except BaseException as error:
+            got.append(type(error).__name__)
+    os.write(write_end, json.dumps(got).encode())
+    os._exit(0)
+os.close(write_end)
+with os.fdopen(read_end) as answer:
+    got = json.loads(answer.read() or "null")
+print(json.dumps([[str(each) for each in listed], got, use()]))
+"""
+
 FRESH = """
 import json, os, sys
 import numpy as np
@@ -103,6 +144,24 @@ def test_a_forked_child_is_told_so_at_once(device, script):
     assert [name for name, _ in answers] == ["ForkedProcessError"] * 5
     assert all(seconds < 10 for _, seconds in answers)
     assert values == [3, 3, 3, 3], "the parent is unharmed"
+
+
+def outcome(device, script, done):
+    """What a child's new server and a client of it come to, and how long the backend says that they can be."""
+    listed, got, in_parent = script(AFTER, device, done)
+    assert got is not None, "the child hangs"
+    assert got[0] == listed and in_parent == [0, 1, 2]
+    return got[1:], CATALOG.named(device.backend).claim.entry.forkable
+
+
+def test_a_child_of_a_process_that_only_looked_at_devices_works_or_is_told(device, script):
+    got, forkable = outcome(device, script, "listed")
+    assert got == ["ForkedProcessError" if forkable == "until probed" else [0, 1, 2]] * 2
+
+
+def test_a_child_cannot_open_a_second_device_of_what_does_not_survive_a_fork(device, script):
+    got, forkable = outcome(device, script, "opened")
+    assert got == [[0, 1, 2] if forkable == "always" else "ForkedProcessError", "ForkedProcessError"]
 
 
 def test_a_failed_start_is_not_reported_as_a_fork(script):

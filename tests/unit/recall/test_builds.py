@@ -54,6 +54,9 @@ class Nowhere:
     def devices(self) -> tuple[Any, ...]:
         return ()
 
+    def opening(self) -> None:
+        return None
+
 
 def runtime(dialect: str | None = "tested_plugin.dialect:Dialect", **names: Any) -> Any:
     return make_runtime("tested", Nowhere(), driver=None, dialect=dialect, **names)

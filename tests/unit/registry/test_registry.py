@@ -34,6 +34,9 @@ class Source:
     def devices(self) -> tuple[Device, ...]:
         return (ONE, TWO)
 
+    def opening(self) -> None:
+        return None
+
 
 def runtime_that(start: Any) -> type[Runtime]:
     made = make_runtime(

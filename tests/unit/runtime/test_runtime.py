@@ -20,6 +20,9 @@ class Source:
     def devices(self) -> tuple[Device, ...]:
         return DEVICES
 
+    def opening(self) -> None:
+        return None
+
 
 def made(**kwargs: Any) -> type[Runtime]:
     arguments = {"driver": "ruda_core.driver:Driver", "dialect": None, "owner": "ruda-fake 1.0", **kwargs}

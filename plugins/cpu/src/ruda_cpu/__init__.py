@@ -16,5 +16,6 @@ def ruda_backends() -> list[BackendEntry]:
             driver="ruda_cpu.driver:CpuDriver",
             dialect="ruda_cpu.dialect:CpuDialect",
             standing="processor",
+            forkable="always",
         )
     ]

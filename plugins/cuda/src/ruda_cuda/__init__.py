@@ -16,5 +16,6 @@ def ruda_backends() -> list[BackendEntry]:
             driver="ruda_cuda.driver:CudaDriver",
             dialect="ruda_cuda.dialect:CudaDialect",
             priority=10,  # the same GPU may be there through OpenCL and Vulkan, at a higher cost a launch
+            forkable="until probed",  # counting devices initialises CUDA, which children cannot use
         )
     ]

@@ -15,5 +15,6 @@ def ruda_backends() -> list[BackendEntry]:
             probe="ruda_opencl.probe:probe",
             driver="ruda_opencl.driver:OpenCLDriver",
             dialect="ruda_opencl.dialect:OpenCLDialect",
+            forkable="until probed",  # asking for devices starts PoCL's threads, which children lack
         )
     ]
