@@ -105,7 +105,10 @@ class ComputeServer(ABC):
         self.check()
         try:
             return self.host.take(nbytes)
-        except (MemoryError, ValueError) as error:  # NumPy's words for too much, and for more than there can be
+        except (
+            MemoryError,
+            ValueError,
+        ) as error:  # NumPy's words for too much, and for more than there can be
             raise OutOfMemory(f"no {nbytes} bytes of host memory: {error}", requested=nbytes) from error
 
     def native(self, handle: Handle) -> Any:
