@@ -173,8 +173,18 @@ class OpenCLDriver(Driver):
 
     def launcher(self, program: Program, queue: Queue) -> LaunchFunction:
         source = program.source
+        names = program.native.get_info(cl.program_info.KERNEL_NAMES).split(";")
+        if source.entry not in names:
+            raise _unfit(
+                source, f"has no kernel {source.entry}; it has {', '.join(filter(None, names)) or 'none'}"
+            )
         with wrapped():
             kernel = new_kernel(program.native, source.entry)
+        given = len(source.bindings) + bool(source.layout.slots)
+        if kernel.num_args != given:
+            last = " and a block of parameters" if source.layout.slots else ""
+            what = f"takes {kernel.num_args} arguments, and is given {len(source.bindings)} buffers{last}"
+            raise _unfit(source, f"declares a kernel {source.entry} that {what}")
         make = launch_maker(len(source.bindings), bool(source.layout.slots))
         return make(kernel, queue, source.dim, source.location, translated)
 
@@ -194,6 +204,13 @@ class OpenCLDriver(Driver):
     def close(self) -> None:
         self._host_queue.finish()
         self._context = self._host_queue = None
+
+
+def _unfit(source: KernelSource, what: str) -> BackendCompileError:
+    """The error for text, written by hand, that is no kernel of the declared signature."""
+    return BackendCompileError(
+        f"the OpenCL text of {source.location} {what}", source=source.text, file=source.file, line=source.line
+    )
 
 
 def _properties(native: cl.Device) -> DeviceProperties:
