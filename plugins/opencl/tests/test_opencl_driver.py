@@ -24,7 +24,7 @@ class TestDriver(DriverContract):
             driver.native(storage, 4, 100)
 
 
-TWO = "kernel void two(global float *x, global float *y) {} kernel void other(global float *x) {}"
+TWO = "kernel void two(global float *x, global float *y, global float *z) {} kernel void other(global float *x) {}"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ TWO = "kernel void two(global float *x, global float *y) {} kernel void other(gl
         (
             "two",
             {"x": Array[f32]},
-            "two that takes 2 arguments, and is given 1 buffers and a block of parameters",
+            "two that takes 3 arguments, and is given 1 buffers and a block of parameters",
         ),
     ],
 )
