@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the skeleton; raises ConfigError for a name that cannot be one or a folder that is there."""
     folder = write(arguments.name, arguments.directory)
-    print(f"{folder} is written. Next: pip install -e {folder} && (cd {folder} && pytest)")
+    print(f"{folder} is written. Next: pip install -e '{folder}[test]' && (cd {folder} && pytest)")
     return 0
 
 

@@ -120,7 +120,9 @@ class CLikeSpelling:
 
     def fence(self, value_type: ValueType, text: str, *, firm: bool = False) -> str:
         """Hook: hide a value from the compiler's algebra. Only for targets that reassociate."""
-        self.refuse(f"a fence of {value_type!r}")
+        self.unwritten(
+            "fence, or its target contract_control=True if the compiler can be told not to fuse a * b + c"
+        )
 
     def lazy(self, cond: str, a: str, b: str) -> str:
         """Hook: evaluate `a` only where `cond`. Only for dialects that declare "lazy_select"."""

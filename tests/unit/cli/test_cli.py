@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -235,6 +236,21 @@ def closed(x: Array[f32], n: Comptime[int] = 3):
 @ruda.kernel
 def wrong(x: Array[f32], n: i32):
     x[0] = n
+
+WEIGHTS = (1.0, 2.0, 3.0)
+
+@ruda.kernel
+def arrays(x: Array[f32], n: i32):
+    tile = ruda.shared(f32, 64)
+    own = ruda.local(f32, (2, 2))
+    own[n, 1] = WEIGHTS[n]
+    tile[ruda.UNIT_POS] = own[n, 1]
+    ruda.barrier()
+    x[ruda.UNIT_POS] = tile[n]
+
+@ruda.kernel(fp_contract=False)
+def exact(x: Array[f32]):
+    x[0] = x[1] * x[2] + x[3]
 """
 
 
@@ -263,6 +279,24 @@ def test_show_says_what_to_type(shown: Run) -> None:
     assert shown("opened:closed", "--dialect", "acme").returncode == 0
     assert shown("opened:closed").stderr.count("--dialect") == 1
     assert "required: MODULE:KERNEL\n" in shown().stderr
+
+
+def test_the_skeleton_declares_every_kind_of_array(shown: Run) -> None:
+    done = shown("opened:arrays", "--dialect", "acme")
+    assert done.returncode == 0, done.stderr
+    for declared in (
+        r"\n +shared float (\w+)\[64\];",
+        r"\n +float (\w+)\[4\];",
+        r"\nconstant float (\w+)\[3\] = \{1",
+    ):
+        found = re.search(declared, done.stdout)
+        assert found is not None and done.stdout.count(f"{found[1]}[") > 1, (declared, done.stdout)
+
+
+def test_a_fence_that_is_missing_is_named_with_the_ways_out(shown: Run) -> None:
+    done = shown("opened:exact", "--dialect", "acme")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "give it a method fence, or its target contract_control=True" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from ruda_core.codegen import CLikeDialect, CRenderer, native_math
 from ruda_core.codegen.scopes import declarations, used_dtypes
 from ruda_core.codegen.writer import Names, Writer, bare, identifier
 from ruda_core.dtypes import BY_NAME, f32, f64, i8, i32, i64, u32
+from ruda_core.errors import UnsupportedFeature
 from ruda_core.ir import build
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.verify import InvalidIR
@@ -170,7 +171,6 @@ def test_other_steps_count_trips():
         (let("r", build.binary("//", number(1), number(2)))[1],),
         (let("r", build.compare("<", number(1), number(2, u32)))[1],),
         (let("r", build.math("erf", build.const(f32, 1)))[1],),
-        (let("r", ir.Fence(f32, None, build.const(f32, 1)))[1],),
         (let("r", ir.Builtin(i32, None, "absolute_pos", None))[1],),
         (let("r", ir.Param(i32, None, "nobody"))[1],),
         (let("r", build.const(BY_NAME["u8"], 1))[1],),
@@ -186,6 +186,11 @@ def test_other_steps_count_trips():
 def test_what_legalisation_should_have_removed_is_refused(body):
     with pytest.raises(InvalidIR, match="PlainRenderer cannot render"):
         text_of(*body)
+
+
+def test_a_fence_that_is_not_written_is_named_with_the_ways_out():
+    with pytest.raises(UnsupportedFeature, match="method fence, or its target contract_control=True"):
+        text_of(let("r", ir.Fence(f32, None, build.const(f32, 1)))[1])
 
 
 def test_an_access_with_an_index_for_each_axis_is_refused():

@@ -18,7 +18,7 @@ from ruda_cpu.run.pool import Pool, processors
 from ruda_cpu.run.queues import Queue
 from ruda_cpu.target import BASELINE
 
-_GROUPS = 2**50
+_GROUPS = 2**39
 """Workgroups of one launch: their units are counted in 63 bits."""
 _ALIGNMENT = 256
 
