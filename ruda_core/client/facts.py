@@ -97,5 +97,5 @@ class ClientFacts(ClientBase):
         return recorder
 
     def end_trace(self, recorder: Recorder) -> None:
-        """Stop recording."""
-        self.server.trace(None)
+        """Stop this recording; others go on."""
+        self.server.end_trace(recorder)

@@ -129,8 +129,11 @@ class ComputeServer(ABC):
         """The device's clock after the stream's work so far; None where it has none."""
         return None
 
-    def trace(self, recorder: Recorder | None) -> None:
-        """Send every later launch and transfer to `recorder`; None ends it. By default nothing is sent."""
+    def trace(self, recorder: Recorder) -> None:
+        """Send every later launch and transfer to `recorder` too. By default nothing is sent."""
+
+    def end_trace(self, recorder: Recorder) -> None:
+        """Send nothing more to `recorder`; others get theirs as before."""
 
     def capture(self, stream: StreamId, nodes: list[Any] | None) -> None:
         """Record the stream's launches to `nodes` instead of running them; None ends it."""

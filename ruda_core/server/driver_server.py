@@ -66,7 +66,8 @@ class DriverServer(ComputeServer):
         self.faults = FaultRecords(driver, self.fixed, self.lock, self.programs)
         self.captures = Captures(self)
         self.transfers = Transfers(self)
-        self.recorder: Recorder | None = None
+        self.recorders: tuple[Recorder, ...] = ()
+        """Those of the open traces; replaced as a whole, under the server's lock."""
         self._refuse: Callable[[], NoReturn] | None = None
         self._void: Any = None
         self.pool = Pool(
@@ -300,10 +301,16 @@ class DriverServer(ComputeServer):
 
     # Traces and captures -----------------------------------------------------------------------
 
-    def trace(self, recorder: Recorder | None) -> None:
+    def trace(self, recorder: Recorder) -> None:
         self.check()
         with self.lock:
-            self.recorder = recorder
+            self.recorders = (*self.recorders, recorder)
+            self.queueing.retable_all()
+
+    def end_trace(self, recorder: Recorder) -> None:
+        self.check()
+        with self.lock:
+            self.recorders = tuple(other for other in self.recorders if other is not recorder)
             self.queueing.retable_all()
 
     def capture(self, stream: StreamId, nodes: list[Any] | None) -> None:

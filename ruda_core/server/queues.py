@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -60,11 +60,11 @@ class Queues:
 
     def retable(self, queue: Queue) -> None:
         """Give a queue the launch table that the server's state asks for."""
-        recorder = self._server.recorder
+        recorders = self._server.recorders
         with queue.lock:
             queue.live = queue.base
-            if recorder is not None:
-                queue.live = LaunchTable(partial(self._traced, queue, recorder))
+            if recorders:
+                queue.live = LaunchTable(partial(self._traced, queue, recorders))
             queue.use(DIVERTING if self._server.captures.on(queue) else queue.live)
 
     def retable_all(self) -> None:
@@ -72,8 +72,8 @@ class Queues:
         for queue in self.all:
             self.retable(queue)
 
-    def _traced(self, queue: Queue, recorder: Recorder, program: Program) -> LaunchFunction:
-        return traced_launch(self._driver, queue, program, recorder)
+    def _traced(self, queue: Queue, recorders: Sequence[Recorder], program: Program) -> LaunchFunction:
+        return traced_launch(self._driver, queue, program, recorders)
 
     def end(self, refuse: Callable[[], NoReturn]) -> None:
         """From now on launches find no queue and no function: both look-ups end in `refuse`."""

@@ -1,8 +1,9 @@
-"""Launch functions that tell a recorder about each launch."""
+"""Launch functions that tell the recorders of open traces about each launch."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from ruda_core.driver import Driver, LaunchFunction
@@ -11,7 +12,9 @@ from ruda_core.server.programs import Program
 from ruda_core.server.queue import Queue
 
 
-def traced_launch(driver: Driver, queue: Queue, program: Program, recorder: Recorder) -> LaunchFunction:
+def traced_launch(
+    driver: Driver, queue: Queue, program: Program, recorders: Sequence[Recorder]
+) -> LaunchFunction:
     """The queue's launch function with two readings of the device's clock around it.
 
     A device without a clock gets a completion after each launch instead, which submits but does
@@ -28,6 +31,7 @@ def traced_launch(driver: Driver, queue: Queue, program: Program, recorder: Reco
         stop = time.perf_counter_ns()
         end = driver.timestamp(native) if begin is not None else None
         pending = driver.completion(native) if end is None else None
-        recorder.launch(name, queue.index, start, stop, begin, end, pending)
+        for recorder in recorders:
+            recorder.launch(name, queue.index, start, stop, begin, end, pending)
 
     return traced

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from typing import Any
 
@@ -103,6 +104,50 @@ def test_a_trace_has_three_tracks_and_ends(timed, tmp_path):
     assert {e.name for e in timeline.on("transfer")} == {"read", "write"}
     launch(timed, 1, x)
     assert len(recorder.finish().events) == 6, "nothing is recorded after the end"
+
+
+def executions(recorder: Any) -> int:
+    return len(recorder.finish().on("execution"))
+
+
+def transfers(recorder: Any) -> list[str]:
+    return [event.name for event in recorder.finish().on("transfer")]
+
+
+def test_every_open_trace_records_every_launch(timed, tmp_path):
+    launch, x = build_launcher(timed.server, plan_of(busy, array("x"), writes="x")), timed.zeros(4, "f32")
+    with trace(tmp_path / "outer.json", timed) as outer:
+        launch(timed, 1, x)
+        with trace(tmp_path / "inner.json", timed) as inner:
+            launch(timed, 1, x)
+            x.numpy()
+        launch(timed, 1, x)
+        timed.zeros(4, "f32")
+    launch(timed, 1, x)
+    assert [executions(outer), executions(inner)] == [3, 1]
+    assert [transfers(outer), transfers(inner)] == [["read", "write"], ["read"]]
+
+
+def test_traces_of_two_threads_end_on_their_own(timed, tmp_path):
+    launch, x = build_launcher(timed.server, plan_of(busy, array("x"), writes="x")), timed.zeros(4, "f32")
+    opened, launched, recorders = threading.Event(), threading.Event(), []
+
+    def other() -> None:
+        with trace(tmp_path / "other.json", timed) as recorder:
+            recorders.append(recorder)
+            opened.set()
+            launched.wait(10)
+            launch(timed, 1, x)
+
+    thread = threading.Thread(target=other)
+    with trace(tmp_path / "own.json", timed) as own:
+        thread.start()
+        assert opened.wait(10)
+        launch(timed, 1, x)
+    launched.set()  # the first trace has ended, the second records on
+    thread.join()
+    launch(timed, 1, x)
+    assert [executions(own), executions(recorders[0])] == [1, 2]
 
 
 def test_a_trace_is_written_when_its_block_raises(client, tmp_path):
