@@ -265,7 +265,8 @@ class DriverServer(ComputeServer):
 
     def copy(self, stream: StreamId, source: Handle, target: Handle) -> None:
         if not self.transfers.copy(stream, source, target):
-            super().copy(stream, source, target)
+            # A copy is no read: what failed on the stream stays for the next one.
+            self.write(stream, target, self.transfers.read_now(stream, [source])[0].data)
 
     def memory_usage(self) -> MemoryUsage:
         self.check()

@@ -195,6 +195,44 @@ def test_validate_mode_names_array_index_and_length(client, kernel, where):
     client.sync().result(timeout=WAIT)
 
 
+COPIES = {
+    "whole words": (1000, 0, 500, 400),
+    "odd bytes": (1000, 1, 502, 399),
+    "a little back": (1000, 4, 0, 800),
+    "a little on": (1000, 0, 4, 800),
+    "back by an odd step": (1000, 5, 0, 801),
+    "large, back": (5 << 20, 64, 0, 4 << 20),
+    "large, on": (5 << 20, 0, 64, (4 << 20) + 12),
+}
+
+
+@pytest.mark.parametrize("size, at, to, count", COPIES.values(), ids=COPIES)
+def test_copies_within_one_tensor(client, size, at, to, count):
+    """Between any parts of it, as if the source were taken first; a fault waits for the next read."""
+    x = np.random.default_rng(0).integers(0, 256, size, np.uint8)
+    tensor, out = client.tensor(x), client.tensor(np.zeros(2, np.int32))
+    shared_stray.prepare(client, 1, 7, out, mode="validate")(1, 7, out)
+    tensor[to : to + count].copy_from(tensor[at : at + count])
+    with pytest.raises(ruda.KernelFault):
+        client.sync().result(timeout=WAIT)
+    x[to : to + count] = x[at : at + count].copy()
+    np.testing.assert_array_equal(tensor.numpy(), x)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_copies_between_tensors_are_ordered_with_launches(client, dtype):
+    first, second, count = np.arange(7, dtype=dtype), np.arange(7, 14, dtype=dtype), np.zeros(2, np.int32)
+    x, y, out = client.tensor(first), client.tensor(second), client.tensor(count)
+    atomic_stray.launch(client, 3, 1, 1, out)
+    copy = client.tensor(count)
+    copy.copy_from(out)
+    atomic_stray.launch(client, 3, 1, 1, out)
+    x.copy_from(y)
+    y.fill(0)
+    assert copy.tolist() == [0, 3] and out.tolist() == [0, 6]
+    np.testing.assert_array_equal(x.numpy(), second)
+
+
 @ruda.kernel
 def zeroed(out: Array[i32]):
     ours, mine = ruda.shared(i32, 8), ruda.local(i32, 8)

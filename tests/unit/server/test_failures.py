@@ -202,6 +202,23 @@ def validating(client: Any) -> Any:
     return build_launcher(client.server, plan)
 
 
+@pytest.mark.parametrize("which", ["client", "threaded"])
+def test_a_fault_is_not_raised_by_a_copy(request, which):
+    """Through the host for the one, whose driver offers none, on the device for the other."""
+    client = request.getfixturevalue(which)
+    launch, x, source = (
+        validating(client),
+        client.zeros(4, "u32"),
+        client.tensor(np.arange(4, dtype=np.uint32)),
+    )
+    launch(client, 1, x, 9)
+    copy = client.zeros(4, "u32")
+    copy.copy_from(source)
+    with pytest.raises(KernelFault):
+        client.sync().result()
+    assert copy.tolist() == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("which", ["client", "threaded"])
 def test_a_fault_is_raised_once_with_its_place(request, which, door):

@@ -11,7 +11,7 @@ from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device
 from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Report
 from ruda_core.errors import BackendCompileError
-from ruda_wgpu.batch import BLOCK, Queue
+from ruda_wgpu.batch import BLOCK, Action, Queue
 from ruda_wgpu.device import can_map_storage, has_clock, open_adapter, properties_of, target_of
 from ruda_wgpu.failures import is_out_of_memory, translated, wrapped
 from ruda_wgpu.floats import tried
@@ -23,7 +23,8 @@ from ruda_wgpu.transfers import Staging
 _IN_PLACE = 1 << 18
 """Bytes from which mapping storage beats a copy through staging memory."""
 _STAGED = 1 << 20
-"""Bytes from which a write maps storage, where it can, instead of going through the library's staging."""
+"""Bytes from which a write maps storage, where it can, instead of going through the library's staging.
+Copies inside one buffer go in pieces of it."""
 _USES = wgpu.BufferUsage
 
 
@@ -45,6 +46,7 @@ class WgpuDriver(Driver):
         self._align = max(16, self._device.limits["min-uniform-buffer-offset-alignment"])
         self._staging = Staging(self._device)
         self._uniforms = self._device.create_buffer(size=BLOCK, usage=_USES.UNIFORM | _USES.COPY_DST)
+        self._between = self._device.create_buffer(size=_STAGED, usage=_USES.COPY_SRC | _USES.COPY_DST)
         self._clock = Clock(self._device) if has_clock(self._device) else None
         self._layouts: dict[int, tuple[Any, Any]] = {}
         self._groups: dict[tuple[Any, ...], Any] = {}
@@ -139,10 +141,27 @@ class WgpuDriver(Driver):
             storage.unmap()
 
     def copy(self, queue: Queue, source: Any, at: int, target: Any, to: int, nbytes: int) -> bool:
-        if source is target or (at | to | nbytes) % 4:
-            return False  # WebGPU copies whole words, between two buffers
-        queue.record(lambda encoder: encoder.copy_buffer_to_buffer(source, at, target, to, nbytes))
+        if (at | to | nbytes) % 4:
+            return False  # WebGPU copies whole words
+        queue.record(
+            self._copy_within(source, at, to, nbytes)
+            if source is target
+            else lambda encoder: encoder.copy_buffer_to_buffer(source, at, target, to, nbytes)
+        )
         return True
+
+    def _copy_within(self, storage: wgpu.GPUBuffer, at: int, to: int, nbytes: int) -> Action:
+        """Piece by piece through another buffer, because WebGPU copies between two; the ranges may overlap."""
+        between = self._between
+        pieces = range(0, nbytes, between.size)
+
+        def action(encoder: Any) -> None:
+            for start in pieces if to < at else reversed(pieces):  # what is overwritten has been copied
+                size = min(between.size, nbytes - start)
+                encoder.copy_buffer_to_buffer(storage, at + start, between, 0, size)
+                encoder.copy_buffer_to_buffer(between, 0, storage, to + start, size)
+
+        return action
 
     # Programs -------------------------------------------------------------------------------------
 
