@@ -27,7 +27,7 @@ from ruda_core.artifact import (
 from ruda_core.capabilities import Features, Requirement, Target, features_of, missing
 from ruda_core.codegen.dialect import Dialect
 from ruda_core.dtypes import ValueType, f64
-from ruda_core.errors import LaunchArgumentError, LaunchLimitError, UnsupportedFeature
+from ruda_core.errors import KernelTypeError, LaunchLimitError, UnsupportedFeature
 from ruda_core.frontend import Lowered, lower
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.functions import MATH
@@ -58,7 +58,7 @@ from ruda_core.passes.storage import storage
 from ruda_core.passes.tables import tables
 from ruda_core.passes.trips import trips
 from ruda_core.passes.uniform_loads import uniform_loads
-from ruda_core.passes.uniformity import barrier_dependent_arrays, uniformity
+from ruda_core.passes.uniformity import refuse_racing_barriers, uniformity
 from ruda_core.passes.vectors import vectors
 from ruda_core.passes.widen import widen
 from ruda_core.passes.zeroing import zeroing
@@ -132,7 +132,19 @@ class Compiler:
         return "ir" if self.dialect is None else self.dialect.name
 
     def lower(self, spec: KernelSpec, *, index64: bool = False) -> Lowered:
-        """The typed function of a specialisation, refused where the device lacks what it needs."""
+        """The typed function of a specialisation, refused where the device lacks what it needs.
+
+        A text that only 64-bit indices type, for a literal such as that of `x[2**31]`, has them whatever
+        `index64` says, where the device has them.
+        """
+        try:
+            return self._lower(spec, index64)
+        except KernelTypeError:
+            if index64 or not self.features.index64:
+                raise
+        return self._lower(spec, index64=True)
+
+    def _lower(self, spec: KernelSpec, index64: bool) -> Lowered:
         lowered = lower(
             spec.fn,
             spec.arguments,
@@ -162,7 +174,7 @@ class Compiler:
         for step in LANGUAGE:
             function = step(function)
             verify(function, after=step.__name__)
-        _refuse_racing_uniformity(function)
+        refuse_racing_barriers(function)
         return self._source(spec, function, facts)
 
     def _source(self, spec: KernelSpec, language: ir.Function, facts: VariantFacts) -> KernelSource:
@@ -310,21 +322,6 @@ def _math_requirements(expr: ir.Math, stmt: ir.Stmt) -> Iterator[tuple[Requireme
             yield Requirement("dtype", "f64", "functions"), span
     elif expr.type.is_float and not MATH[expr.fn].exact:
         yield Requirement("dtype", expr.type.scalar.name, "functions"), span
-
-
-def _refuse_racing_uniformity(function: ir.Function) -> None:
-    """A barrier that depends on an array which the launch also writes through another name."""
-    if not function.groups:
-        return
-    written = {array.name for array, access in accesses(function).items() if access.writes}
-    for array in barrier_dependent_arrays(function):
-        for group in function.groups:
-            overlapping = sorted(written.intersection(group))
-            if array.name in group and overlapping:
-                raise LaunchArgumentError(
-                    f"{function.name}: {array.name} and {overlapping[0]} overlap, and a barrier depends on "
-                    f"values of {array.name}: pass separate storage, or use ruda.uniform_load"
-                )
 
 
 # What the run column is told ----------------------------------------------------------------------

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from ruda_core.errors import UniformityError
+from ruda_core.errors import LaunchArgumentError, UniformityError
 from ruda_core.ir import nodes as ir
 from ruda_core.ir.rewrite import bodies, operands
 from ruda_core.ir.span import Span, error_at
-from ruda_core.passes.accesses import read_only
+from ruda_core.passes.accesses import accesses, read_only
 from ruda_core.passes.flow import is_loop
 
 Scope = Literal["workgroup", "subgroup"]
@@ -195,6 +195,22 @@ def barrier_dependent_arrays(function: ir.Function) -> tuple[ir.Array, ...]:
     """
     found = _Dependence(function).arrays()
     return tuple(a for a in function.arrays if a in found and a.space == "global")
+
+
+def refuse_racing_barriers(function: ir.Function) -> None:
+    """Raise LaunchArgumentError for a barrier that depends on an array which the launch also writes through another
+    name."""
+    if not function.groups:
+        return
+    written = {array.name for array, access in accesses(function).items() if access.writes}
+    for array in barrier_dependent_arrays(function):
+        for group in function.groups:
+            overlapping = sorted(written.intersection(group))
+            if array.name in group and overlapping:
+                raise LaunchArgumentError(
+                    f"{function.name}: {array.name} and {overlapping[0]} overlap, and a barrier depends on "
+                    f"values of {array.name}: pass separate storage, or use ruda.uniform_load"
+                )
 
 
 class _Dependence:

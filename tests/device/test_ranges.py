@@ -7,7 +7,7 @@ import pytest
 from support import T, has, launch
 
 import ruda_core as ruda
-from ruda_core import Array, Comptime, i32
+from ruda_core import Array, Comptime, i32, i64, u8
 
 LAST = 2**31 - 1
 
@@ -175,3 +175,50 @@ def no_step(x: Array[i32]):
 def test_a_zero_step_that_is_known_is_an_error(client):
     with pytest.raises(ruda.CompileError, match="step"):
         no_step.launch(client, 1, 1, client.tensor(np.zeros(1, np.int32)))
+
+
+BEYOND = 2**31 + 3
+
+
+@ruda.kernel
+def literals_beyond_32_bits(n: ruda.index, x: Array[u8], out: Array[i64]):
+    x[2**31] += 5
+    out[0] = i64(x[2**31])
+    if len(x) > 2**31:
+        out[1] = 1
+    for i in range(BEYOND, len(x)):
+        out[2] += 1
+        out[3] = i64(i)
+    out[4] = i64(n - BEYOND)
+
+
+@pytest.mark.parametrize("length, expected", [(4, [0, 0, 0, 0]), (2**31 + 8, [7, 1, 5, 2**31 + 7])])
+def test_literals_of_the_index_type(client, length, expected):
+    """Where 32 bits do not hold one, indices have 64: in small launches too, for the literal is in the text."""
+    if not client.features().index64:
+        pytest.skip("no 64-bit indices")
+    if length > client.properties().max_allocation:
+        pytest.skip("no allocation of 2 GiB")
+    x, out = ruda.RudaTensor.empty(client, (length,), u8), client.zeros(5, i64)
+    x[2**31 : 2**31 + 1].fill(2)
+    literals_beyond_32_bits.launch(client, 1, 1, 2**40, x, out)
+    assert out.tolist() == [*expected, 2**40 - BEYOND]
+
+
+@ruda.kernel
+def index_literal(n: i32, x: Array[i32]):
+    x[2**31] = n
+
+
+@ruda.kernel
+def own_literal(n: i32, x: Array[i32]):
+    x[0] = n + 2**31
+
+
+@pytest.mark.parametrize("kernel", [index_literal, own_literal], ids=lambda k: k.name)
+def test_literals_that_no_width_of_indices_mends(client, kernel):
+    if kernel is index_literal and client.features().index64:
+        pytest.skip("64-bit indices")
+    with pytest.raises(ruda.KernelTypeError, match="does not fit i32") as caught:
+        kernel.launch(client, 1, 1, 1, client.zeros(4, i32))
+    assert caught.value.line and "2**31" in str(caught.value) and "^^^^^" in str(caught.value)
