@@ -178,3 +178,16 @@ class Script:
         assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         self.stderr = done.stderr
         return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def printed(code: str, *, quiet: bool = False, **environment: str) -> str:
+    """What Python prints for some code, in a process of its own that ends well, and if `quiet` with no complaint."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and not (quiet and done.stderr), done.stderr
+    return done.stdout

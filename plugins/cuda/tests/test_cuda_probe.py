@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
+from support import printed
 
 PROBE = """
 from ruda_core.errors import BackendUnavailable
@@ -19,32 +16,20 @@ print("cupy" in sys.modules)
 """
 
 
-def run(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", "import sys\n" + code],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize(("version", "extra"), [("None", "cu13"), ("13000", "cu13"), ("12080", "cu12")])
 def test_a_missing_binding_names_the_extra_that_fits_the_driver(version, extra):
     missing = "sys.modules['cupy_backends'] = None\nimport ruda_cuda.probe as p\n"
-    said = run(missing + f"p.driver_version = lambda: {version}\n" + PROBE)
+    said = printed("import sys\n" + missing + f"p.driver_version = lambda: {version}\n" + PROBE)
     assert f"pip install 'ruda-cuda[{extra}]'" in said
 
 
 def test_no_driver_is_said_plainly(binding):
-    said = run("import ruda_cuda.probe as p\np.driver_version = lambda: None\n" + PROBE)
+    said = printed("import sys\nimport ruda_cuda.probe as p\np.driver_version = lambda: None\n" + PROBE)
     assert "no NVIDIA driver on this machine" in said and "install the driver" in said
 
 
 def test_the_probe_leaves_cupy_alone(binding):
-    assert run(PROBE).splitlines()[-1] == "False"
+    assert printed("import sys\n" + PROBE).splitlines()[-1] == "False"
 
 
 def test_an_old_driver_names_the_extra_for_it(binding):
@@ -52,13 +37,13 @@ def test_an_old_driver_names_the_extra_for_it(binding):
 
     if driver_version() is not None:
         pytest.skip("this machine's driver serves the installed CuPy")
-    said = run("import ruda_cuda.probe as p\np.driver_version = lambda: 12040\n" + PROBE)
+    said = printed("import sys\nimport ruda_cuda.probe as p\np.driver_version = lambda: 12040\n" + PROBE)
     assert "the driver is for CUDA 12.4" in said and "ruda-cuda[cu12]" in said
 
 
 def test_importing_the_plugin_imports_no_driver():
     code = "import ruda_cuda\nprint('cupy_backends' in sys.modules, len(ruda_cuda.ruda_backends()))"
-    assert run(code).strip() == "False 1"
+    assert printed("import sys\n" + code).strip() == "False 1"
 
 
 def test_the_probe_gives_what_the_driver_opens(driver):
@@ -72,4 +57,4 @@ def test_the_probe_gives_what_the_driver_opens(driver):
 
 def test_opening_a_device_leaves_cupy_alone(driver):
     opened = "from ruda_cuda.driver import CudaDriver\nCudaDriver(probe()[0])\nprint('cupy' in sys.modules)"
-    assert run(PROBE + opened).splitlines()[-1] == "False"
+    assert printed("import sys\n" + PROBE + opened).splitlines()[-1] == "False"

@@ -9,7 +9,8 @@ import pytest
 
 from ruda_core.errors import BackendUnavailable
 
-sys.path.append(str(Path(__file__).parents[3] / "tests" / "unit" / "codegen"))  # the corpus in `legal`
+TESTS = Path(__file__).parents[3] / "tests"
+sys.path += [str(TESTS), str(TESTS / "unit" / "codegen")]  # `support`, and the corpus in `legal`
 
 
 @pytest.fixture(scope="session")

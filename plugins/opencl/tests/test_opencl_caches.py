@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
+from support import printed
 
 KERNEL = """
 import pyopencl as cl
@@ -31,19 +28,6 @@ except BackendUnavailable as error:
 """
 
 
-def run(code: str, **environment: str) -> str:
-    """What the code prints, in a process of its own that has nothing to complain of."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 @pytest.fixture
 def nowhere(tmp_path, driver):
     """A home that nobody can have, root neither: below a plain file."""
@@ -52,14 +36,14 @@ def nowhere(tmp_path, driver):
 
 
 def test_kernels_are_made_where_pyopencl_can_keep_nothing(nowhere, tmp_path):
-    said = run(KERNEL, **nowhere, POCL_CACHE_DIR=str(tmp_path / "pocl"))
+    said = printed(KERNEL, quiet=True, **nowhere, POCL_CACHE_DIR=str(tmp_path / "pocl"))
     assert said.splitlines() == ["['nothing', 'nothing'] True", "refused"]
 
 
 @pytest.mark.parametrize("harm", ["damaged", "a directory"])
 def test_kernels_are_made_over_a_database_of_no_use(harm, driver, tmp_path):
     where = {"XDG_CACHE_HOME": str(tmp_path), "POCL_CACHE_DIR": str(tmp_path / "pocl")}
-    assert run(KERNEL, **where).splitlines() == ["['nothing', 'nothing'] False", "refused"]
+    assert printed(KERNEL, quiet=True, **where).splitlines() == ["['nothing', 'nothing'] False", "refused"]
     databases = list((tmp_path / "pytools").iterdir())
     assert databases
     for database in databases:
@@ -68,12 +52,12 @@ def test_kernels_are_made_over_a_database_of_no_use(harm, driver, tmp_path):
             database.write_bytes(b"no database" * 1000)
         else:
             database.mkdir()
-    assert run(KERNEL, **where).splitlines() == ["['nothing', 'nothing'] True", "refused"]
+    assert printed(KERNEL, quiet=True, **where).splitlines() == ["['nothing', 'nothing'] True", "refused"]
 
 
 def test_a_platform_without_devices_is_not_called_absent(nowhere, driver):
     if "PoCL" not in driver.properties.driver:
         pytest.skip("only PoCL is known to give no devices for want of a cache directory")
-    said = run(PROBE, **nowhere, POCL_CACHE_DIR=nowhere["HOME"])
+    said = printed(PROBE, quiet=True, **nowhere, POCL_CACHE_DIR=nowhere["HOME"])
     assert "is installed but gives no devices" in said and "POCL_CACHE_DIR" in said
     assert "apt-get install" not in said

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from support import printed
 
 PROBE = """
 from ruda_core.errors import BackendUnavailable
@@ -16,31 +14,19 @@ except BackendUnavailable as error:
 """
 
 
-def run(code: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_no_platform_names_the_command_that_mends_it(tmp_path):
-    said = run(PROBE, OCL_ICD_VENDORS=str(tmp_path), OCL_ICD_FILENAMES="")
+    said = printed(PROBE, OCL_ICD_VENDORS=str(tmp_path), OCL_ICD_FILENAMES="")
     assert "apt-get install pocl-opencl-icd" in said and "pip install" in said
 
 
 def test_a_missing_library_names_its_package():
-    said = run("import sys; sys.modules['pyopencl'] = None\n" + PROBE)
+    said = printed("import sys; sys.modules['pyopencl'] = None\n" + PROBE)
     assert "pip install 'pyopencl" in said
 
 
 def test_importing_the_plugin_imports_no_driver():
     code = "import ruda_opencl, sys; print('pyopencl' in sys.modules, len(ruda_opencl.ruda_backends()))"
-    assert run(code).strip() == "False 1"
+    assert printed(code).strip() == "False 1"
 
 
 def test_the_probe_gives_what_the_driver_opens(driver):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from support import printed
 
 PROBE = """
 from ruda_core.errors import BackendUnavailable
@@ -16,32 +14,20 @@ except BackendUnavailable as error:
 """
 
 
-def run(code: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_no_adapter_names_the_command_that_mends_it(tmp_path):
     nothing = str(tmp_path / "none.json")
-    said = run(PROBE, VK_ICD_FILENAMES=nothing, VK_DRIVER_FILES=nothing)
+    said = printed(PROBE, VK_ICD_FILENAMES=nothing, VK_DRIVER_FILES=nothing)
     assert "apt-get install mesa-vulkan-drivers" in said
 
 
 def test_a_missing_library_names_its_package():
-    said = run("import sys; sys.modules['wgpu'] = None\n" + PROBE)
+    said = printed("import sys; sys.modules['wgpu'] = None\n" + PROBE)
     assert "pip install 'wgpu" in said
 
 
 def test_importing_the_plugin_imports_no_driver():
     code = "import ruda_wgpu, sys; print('wgpu' in sys.modules, len(ruda_wgpu.ruda_backends()))"
-    assert run(code).strip() == "False 1"
+    assert printed(code).strip() == "False 1"
 
 
 def test_what_the_compiler_keeps_is_found_the_same_twice(driver):
