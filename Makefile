@@ -20,7 +20,7 @@ demo: $(READY)
 
 # CUDA's compiler needs no GPU: with it, every kernel of the suite is compiled for CUDA as well.
 $(VENV)/.cuda: $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable './plugins/cuda[cu13]' \
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable "./plugins/cuda[$$($(BIN)/python -c 'from ruda_cuda.probe import *; print(extra(driver_version()))')]" \
 		|| echo "CUDA's compiler cannot be had here; its tests will be skipped" >&2
 	@touch $@
 

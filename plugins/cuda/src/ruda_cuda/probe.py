@@ -47,15 +47,19 @@ def driver_version() -> int | None:
     return None if failed else found.value
 
 
+def extra(version: int | None) -> str:
+    """The extra of this package with the CuPy that fits the driver; the newest where there is none."""
+    return "cu13" if version is None or version >= 13000 else "cu12"
+
+
 def _spelled(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
 def _advice(version: int | None) -> str:
     """The command that installs what fits the driver."""
-    if version is None:
-        return "pip install 'ruda-cuda[cu13]' (for drivers older than CUDA 13: 'ruda-cuda[cu12]')"
-    return f"pip install 'ruda-cuda[{'cu13' if version >= 13000 else 'cu12'}]'"
+    older = " (for drivers older than CUDA 13: 'ruda-cuda[cu12]')" if version is None else ""
+    return f"pip install 'ruda-cuda[{extra(version)}]'{older}"
 
 
 def _device(index: int, properties: dict[str, Any]) -> Device:
