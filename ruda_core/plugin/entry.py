@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from ruda_core.capabilities import Device
@@ -90,7 +89,8 @@ def pip_command(name: str) -> str:
     """What brings a backend that is known by name; "" for another. From a checkout of ruda, it is in that."""
     if name not in KNOWN:
         return ""
-    import shlex  # only on the way to an error
+    import shlex  # both only on the way to an error
+    from pathlib import Path
 
     extra = _EXTRAS.get(name, "")
     checkout = Path(__file__).resolve().parents[2] / "plugins" / name

@@ -108,7 +108,7 @@ class ComputeServer(ABC):
         except (
             MemoryError,
             ValueError,
-        ) as error:  # NumPy's words for too much, and for more than there can be
+        ) as error:  # NumPy's words for too much, and for what no address space has
             raise OutOfMemory(f"no {nbytes} bytes of host memory: {error}", requested=nbytes) from error
 
     def native(self, handle: Handle) -> Any:

@@ -45,9 +45,10 @@ class Transfers:
 
         start = time.perf_counter_ns()
         self._ordered(queue, block, True, enqueue)
-        stop = time.perf_counter_ns()
-        for recorder in server.recorders:
-            recorder.transfer("write", data.nbytes, queue.index, start, stop)
+        if server.recorders:
+            stop = time.perf_counter_ns()
+            for recorder in server.recorders:
+                recorder.transfer("write", data.nbytes, queue.index, start, stop)
 
     def read(self, stream: StreamId, handles: Sequence[Handle]) -> tuple[list[Bytes], list[Pending]]:
         """Enqueue copies of all handles, and of the stream's fault record if there may be one."""
@@ -101,9 +102,10 @@ class Transfers:
                 False,
                 lambda: self._driver.read(queue.native, block.storage, offset, out.data),
             )
-        stop = time.perf_counter_ns()
-        for recorder in server.recorders:
-            recorder.transfer("read", out.nbytes, queue.index, start, stop, pending)
+        if server.recorders:
+            stop = time.perf_counter_ns()
+            for recorder in server.recorders:
+                recorder.transfer("read", out.nbytes, queue.index, start, stop, pending)
         return pending
 
     def copy(self, stream: StreamId, source: Handle, target: Handle) -> bool:

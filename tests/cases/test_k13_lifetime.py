@@ -26,16 +26,6 @@ def roaming_copy(a: Array[f32], b: Array[f32], rounds: i32):
         b[i] = total
 
 
-@ruda.kernel
-def slow_copy(a: Array[f32], b: Array[f32], rounds: i32):
-    i = ruda.ABSOLUTE_POS
-    if i < len(b):
-        total = a[i]
-        for _ in range(rounds):
-            total = total * 0.5 + a[i] * 0.5
-        b[i] = total
-
-
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["same stream", "another stream"])
 def test_dropped_storage_is_not_reused_under_a_queued_kernel(client, elsewhere):
     other = client.fixed_execution_queue()
@@ -56,7 +46,7 @@ def test_many_launches_on_dropped_storage(client):
     """Launch after launch into storage that nobody keeps, with others allocated between them."""
     out = [ruda.RudaTensor.empty(client, N, np.float32) for _ in range(20)]
     for k, target in enumerate(out):
-        slow_copy.launch(client, 4, 64, client.tensor(np.full(N, k, np.float32)), target, 50)
+        roaming_copy.launch(client, 4, 64, client.tensor(np.full(N, k, np.float32)), target, 50)
         client.tensor(np.full(N, -1, np.float32))
     gc.collect()
     for k, target in enumerate(out):
@@ -76,7 +66,7 @@ def test_memory_comes_back(client):
     before = client.memory_usage().bytes_in_use
     for _ in range(50):
         a, b = client.tensor(np.ones(N, np.float32)), client.tensor(np.ones(N, np.float32))
-        slow_copy.launch(client, 4, 64, a, b, 1)
+        roaming_copy.launch(client, 4, 64, a, b, 1)
     del a, b
     gc.collect()
     client.sync().result(timeout=60)

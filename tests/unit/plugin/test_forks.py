@@ -13,6 +13,7 @@ from ruda_core.errors import BackendUnavailable, ForkedProcessError
 from ruda_core.plugin import BackendEntry
 from ruda_core.plugin.backend import Backend
 from ruda_core.plugin.catalog import Catalog
+from ruda_core.runtime import Runtime
 
 looks: list[str] = []
 during: list[Callable[[], Any]] = []
@@ -37,6 +38,7 @@ class Server:
 def backend(monkeypatch: pytest.MonkeyPatch, catalog: Callable[..., Catalog]) -> Callable[..., Backend]:
     """The backend of this module, in a catalog that can be told of a fork."""
     monkeypatch.setattr("ruda_core.plugin.backend.load_object", lambda path: probe)
+    monkeypatch.setattr(Runtime, "start", staticmethod(Server))
     looks.clear()
     during.clear()
 
@@ -52,7 +54,6 @@ def backend(monkeypatch: pytest.MonkeyPatch, catalog: Callable[..., Catalog]) ->
 
 def opens(backend: Backend) -> bool:
     runtime = backend.runtime()
-    runtime.start = lambda device: Server(device)  # type: ignore[method-assign,assignment,return-value]
     try:
         return isinstance(runtime.create_server(0), Server)
     except ForkedProcessError as error:

@@ -1,8 +1,7 @@
 """The dialect: a legalised function as the text of an LLVM module.
 
 The entry point is `i8(ptr job, ptr scratch)`; it runs a chunk of groups and gives 1, or 0 where none is left. A job
-is words of 64 bits: the next workgroup (taken atomically, a chunk at a time), their number, the chunk, the count on
-each axis, how many workgroups are done, a word unused, a pointer for each binding, then the parameter block. Scratch
+is words of 64 bits (`words.JobWord`), a pointer for each binding, then the parameter block. Scratch
 holds the arrays of one group that are not on the stack.
 """
 

@@ -30,7 +30,9 @@ def new_kernel(program: cl.Program, entry: str) -> cl.Kernel:
         return cl.Kernel(program, entry)
     except cl.Error:
         raise
-    except Exception:  # a database can be unreadable, unwritable, full or damaged
+    except (
+        Exception
+    ):  # of SQLite, pickle or the system, for a database of no use; any other comes again below
         cl._PYOPENCL_NO_CACHE = True
         return cl.Kernel(program, entry)
 
