@@ -27,7 +27,7 @@ from ruda_core.launcher import (
     misfit,
     prepare_launch,
 )
-from ruda_core.recall import Request, outline
+from ruda_core.recall import Request, digest_of, outline
 from ruda_core.settings import BoundsCheckMode, in_use
 from ruda_core.specialise import Specialisation, Specialiser
 from ruda_core.tracebacks import USERS, shortened
@@ -103,6 +103,10 @@ class Kernel:
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters, in order."""
         return tuple(p.name for p in self._signature().params)
+
+    def digest(self) -> str:
+        """What its code and what it captures at the moment come to: another one once either is changed."""
+        return digest_of(self.fn, self._scope)
 
     # Launching ---------------------------------------------------------------------------------
 

@@ -7,6 +7,6 @@ the entries of a specialisation, or None where something cannot be described for
 from __future__ import annotations
 
 from ruda_core.recall.outline import outline
-from ruda_core.recall.shelf import Facts, Request, Shelf, shelf_for
+from ruda_core.recall.shelf import Facts, Request, Shelf, digest_of, shelf_for
 
-__all__ = ["Facts", "Request", "Shelf", "outline", "shelf_for"]
+__all__ = ["Facts", "Request", "Shelf", "digest_of", "outline", "shelf_for"]

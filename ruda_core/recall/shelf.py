@@ -16,7 +16,7 @@ from ruda_core.frontend.captures import Capture
 from ruda_core.recall.builds import surroundings, surroundings_after_compiling
 from ruda_core.recall.describe import VALUES, Describer, Description, Uncovered
 from ruda_core.recall.entries import Unreadable, packed, unpacked
-from ruda_core.recall.functions import FUNCTIONS, kernel
+from ruda_core.recall.functions import FUNCTIONS, code_of, kernel
 from ruda_core.recall.namespaces import NAMESPACES
 from ruda_core.specialise import Specialisation
 
@@ -153,18 +153,34 @@ def _holder(fn: FunctionType, name: str) -> dict[str, Any] | CellType:
 
 def described(request: Request) -> tuple[Description, str]:
     """All that the code of a specialisation depends on beside the compiler, as text. Raises Uncovered."""
-    names = frozenset(request.fn.__code__.co_names)
+    types = request.types
+
+    def of(description: Description) -> object:
+        return (
+            kernel(description, request.fn, request.scope),
+            [(name, description.of(value)) for name, value in types.arguments.items()],
+            [(description.of(variable), description.of(t)) for variable, t in types.typevars.items()],
+        )
+
+    return _settled(request.fn, of)
+
+
+def digest_of(fn: Any, scope: Mapping[str, Any] | None) -> str:
+    """What a kernel's code and what it captures come to; of its code alone where the rest cannot be described."""
+    try:
+        _, text = _settled(fn, lambda description: kernel(description, fn, scope))
+    except Uncovered:
+        text = repr(code_of(fn.__code__))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _settled(fn: Any, describe: Callable[[Description], object]) -> tuple[Description, str]:
+    """A description by all the names that it turned out to need, and its text. Raises Uncovered."""
+    names = frozenset(fn.__code__.co_names)
     while True:
         description = Description(names, _DESCRIBERS)
         try:
-            types = request.types
-            text = repr(
-                (
-                    kernel(description, request.fn, request.scope),
-                    [(name, description.of(value)) for name, value in types.arguments.items()],
-                    [(description.of(variable), description.of(t)) for variable, t in types.typevars.items()],
-                )
-            )
+            text = repr(describe(description))
         except Uncovered:
             raise
         except Exception as error:  # the user's objects can raise anything

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ruda_core.errors import RudaError, TuneError
+from ruda_core.dtypes import u8
+from ruda_core.errors import LaunchArgumentError, RudaError, TuneError
+from ruda_core.tensor import ArrayArg, RudaTensor, TensorArg
 from ruda_core.tune.measure import Candidate
 from ruda_core.tune.stack import StackTuner, enable_stack_autotune, stack_autotuner
 
@@ -25,7 +30,8 @@ class TunedKernel:
     def launch_over(self, client: ComputeClient, units: Any, /, *args: Any, **kwargs: Any) -> None:
         """Launch, checked, over `units` with the configuration that is best for this key; measured the first time.
 
-        Measuring works on copies of the tensors. Raises TuneError when the first configuration fails.
+        Measuring works on copies of tensors and of what ArrayArg and TensorArg name; results in the latter have to agree
+        to the bit. Raises LaunchArgumentError as the kernel does, and TuneError when the first configuration fails.
         """
         config = self.best(client, units, *args, **kwargs)
         try:
@@ -38,17 +44,29 @@ class TunedKernel:
 
     def best(self, client: ComputeClient, units: Any, /, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
         """The configuration for these arguments, measured if it is not known yet."""
+        chosen_here = sorted(name for name in kwargs if any(name in config for config in self.configs))
+        if chosen_here:
+            raise LaunchArgumentError(
+                f"{self.kernel.name}: {', '.join(chosen_here)} is chosen by measurement: leave it out, or launch .kernel"
+            )
         candidates = [
             Candidate(name, self._trial(client, units, config, args, kwargs))
             for name, config in zip(self._names, self.configs, strict=True)
         ]
-        chosen = self._tuner().select(client, self._operation, self._key(units, args, kwargs), candidates)
+        key = self._key(units, args, kwargs)
+        try:
+            chosen = self._tuner().select(client, self._operation, key, candidates)
+        except TuneError as error:
+            if isinstance(error.__cause__, LaunchArgumentError):  # of the call, not of a configuration
+                raise error.__cause__ from None
+            raise
         return self.configs[self._names.index(chosen.name)]
 
-    @property
+    @cached_property
     def _operation(self) -> str:
-        function = getattr(self.kernel, "fn", self.kernel)
-        return f"{function.__module__}.{getattr(function, '__qualname__', '')}:{self.kernel.name}"
+        """What records go by: an edited kernel is measured anew."""
+        function = self.kernel.fn
+        return f"{function.__module__}.{function.__qualname__}:{self.kernel.name}:{self.kernel.digest()}"
 
     @staticmethod
     def _tuner() -> StackTuner:
@@ -57,15 +75,21 @@ class TunedKernel:
     def _key(self, units: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Dtypes and ranks of all arguments, and the values or shapes of those that `key` names."""
         names = list(self.kernel.parameters)
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        given = {**self._defaults, **dict(zip(names, args, strict=False)), **kwargs}
         kinds = tuple((name, _kind(value)) for name, value in given.items())
-        try:
-            values = tuple((name, _value(given[name])) for name in self.key)
-        except KeyError as missing:
+        unknown = [name for name in self.key if name not in names]
+        if unknown:
             raise TuneError(
-                f"{self._operation}: key names {missing}, which is no argument of this launch"
-            ) from None
-        return kinds, values
+                f"{self.kernel.name}: key names {', '.join(map(repr, unknown))}, which is no parameter of it"
+            )
+        return kinds, tuple(
+            (name, _value(given.get(name))) for name in self.key
+        )  # what is missing, the launch says
+
+    @cached_property
+    def _defaults(self) -> Mapping[str, Any]:
+        parameters = inspect.signature(self.kernel.fn).parameters.values()
+        return {p.name: p.default for p in parameters if p.default is not p.empty}
 
     def _trial(
         self,
@@ -82,13 +106,15 @@ class TunedKernel:
                 copies.append([_copied(client, value) for value in args])
                 copies.append({name: _copied(client, value) for name, value in kwargs.items()})
             self.kernel.launch_over(client, units, *copies[0], **config, **copies[1])
-            return [value for value in (*copies[0], *copies[1].values()) if hasattr(value, "numpy")]
+            results = (_result(client, value) for value in (*copies[0], *copies[1].values()))
+            return [result for result in results if result is not None]
 
         return run
 
 
 def _kind(value: Any) -> Any:
-    return (str(value.dtype), len(value.shape)) if hasattr(value, "shape") else type(value).__name__
+    dtype = getattr(value, "dtype", None)
+    return type(value).__name__ if dtype is None else (str(dtype), len(value.shape))
 
 
 def _value(value: Any) -> Any:
@@ -96,7 +122,21 @@ def _value(value: Any) -> Any:
 
 
 def _copied(client: ComputeClient, value: Any) -> Any:
-    return client.tensor(value.numpy()) if hasattr(value, "handle") and hasattr(value, "numpy") else value
+    """An argument over storage of its own, of the same layout."""
+    if not isinstance(value, (RudaTensor, ArrayArg, TensorArg)):
+        return value
+    handle = client.empty(value.handle.size_in_use)
+    client.copy(value.handle, handle)
+    if not isinstance(value, RudaTensor):
+        return replace(value, handle=handle)
+    return RudaTensor(handle, value.shape, value.strides, value.dtype, client, offset=value.offset)
+
+
+def _result(client: ComputeClient, value: Any) -> RudaTensor | None:
+    """An argument's elements as a tensor, of bytes where it does not say what they are; None for one without any."""
+    if isinstance(value, (ArrayArg, TensorArg)):
+        return RudaTensor(value.handle, (value.handle.size_in_use,), (1,), u8, client)
+    return value if isinstance(value, RudaTensor) else None
 
 
 def autotune(

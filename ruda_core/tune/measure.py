@@ -118,6 +118,6 @@ def compare(
             candidate.run()
         client.sync().result()
         pairs = [(timed(client, reference.run), timed(client, candidate.run)) for _ in range(policy.samples)]
-    except RudaError as error:
+    except Exception as error:  # whatever a candidate raises is why it is not taken
         return rejected(candidate.name, f"{type(error).__name__}: {error}")
     return judged(candidate.name, [r for r, _ in pairs], [c for _, c in pairs], policy)
