@@ -143,3 +143,23 @@ def test_two_streams_and_a_handle_between_them(client):
         b = a + b
         a = b + a
     assert (x.numpy() == a).all() and (y.numpy() == b).all()
+
+
+def test_a_first_launch_warns_of_nothing(device, script):
+    program = """
+    import sys
+    import ruda_core as ruda
+    from ruda_core import Array, f32
+
+    @ruda.kernel
+    def double(x: Array[f32]):
+        i = ruda.ABSOLUTE_POS
+        if i < len(x):
+            x[i] = x[i] * 2
+
+    client = ruda.client(sys.argv[1])
+    x = client.tensor([1.0, 2.0], dtype=f32)
+    double.launch_over(client, 2, x)
+    print(x.tolist())
+    """
+    assert script(program, device, env={"PYTHONWARNINGS": "error::UserWarning"}) == [2, 4]

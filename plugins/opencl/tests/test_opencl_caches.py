@@ -6,10 +6,12 @@ import pytest
 from support import printed
 
 KERNEL = """
+import warnings
 import pyopencl as cl
 from ruda_opencl.launching import new_kernel
 from ruda_opencl.probe import discover
 
+warnings.simplefilter("ignore", cl.CompilerWarning)  # what the compiler says is no matter here
 context = cl.Context([discover().usable[0][1]])
 program = cl.Program(context, "kernel void nothing(global int *a) { a[0] = 1; }").build(cache_dir=False)
 print([new_kernel(program, "nothing").function_name for _ in range(2)], cl._PYOPENCL_NO_CACHE)

@@ -13,7 +13,7 @@ from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device, DeviceProperties
 from ruda_core.driver import Driver, DriverTraits, LaunchFunction, Pending, Report
 from ruda_core.errors import BackendUnavailable
-from ruda_cuda import nvrtc
+from ruda_cuda import cupy_home, nvrtc
 from ruda_cuda.clock import Clock, Mark
 from ruda_cuda.compiling import architecture, compiled
 from ruda_cuda.current import enter
@@ -26,8 +26,8 @@ from ruda_cuda.queues import Event, Finished, Queue, SmallRead
 
 _TAKEN = 1 << 16
 """Writes up to this many bytes are copied first, and so never wait for page-locked sources."""
-_ARGUMENT_BYTES, _BLOCK_BYTES = 4096, 512
-"""What a kernel may be given, and what of it is set aside for the parameter block."""
+_ARGUMENT_BYTES, _ARRAY_BYTES, _HEAD_BYTES = 4096, 24, 64
+"""What a kernel may be given, and of it an array's address, length and offset, and what every launch has."""
 
 
 class Program:
@@ -62,6 +62,7 @@ class CudaDriver(Driver):
         self._arch = architecture(native["major"], native["minor"], nvrtc.capabilities())
         self.traits = DriverTraits(queues=8)
         self.properties = _properties(native, self._arch, version)
+        cupy_home.ensure()
         self._pieces = Pieces()
         self._clock: Clock | None = None
         self._first_use = threading.Lock()
@@ -201,7 +202,7 @@ def _properties(native: dict[str, Any], arch: str, compiler: tuple[int, int]) ->
         max_workgroup_dim=(dim[0], dim[1], dim[2]),
         max_workgroup_count=(grid[0], grid[1], grid[2]),
         max_shared_memory=native["sharedMemPerBlock"],
-        max_bindings=(_ARGUMENT_BYTES - _BLOCK_BYTES) // 8,
+        max_bindings=(_ARGUMENT_BYTES - _HEAD_BYTES) // _ARRAY_BYTES,
         max_allocation=native["totalGlobalMem"],
         multiprocessors=native["multiProcessorCount"],
         subgroup_min=native["warpSize"],

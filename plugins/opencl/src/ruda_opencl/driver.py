@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from ruda_opencl.queues import WORD, Clock, Finished, Mark, Queue
 
 _STAGED = 1 << 18
 """Writes up to this many bytes are copied on the host, so that they need not wait for the queue."""
+_ARRAY_BYTES, _HEAD_BYTES = 24, 64
+"""Of what a kernel may be given: an array's address, length and offset, and what every launch has."""
 
 
 class Program:
@@ -148,17 +151,17 @@ class OpenCLDriver(Driver):
     # Programs -------------------------------------------------------------------------------------
 
     def load(self, source: KernelSource, binary: bytes | None) -> Program:
-        options = list(source.options)
+        options = ["-w", *source.options]  # nobody reads warnings about generated code
         if self._correct and "-cl-unsafe-math-optimizations" not in options:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         if binary is not None:
             try:
-                return Program(cl.Program(self._context, [self._native], [binary]).build(options), source)
+                return Program(_built(cl.Program(self._context, [self._native], [binary]), options), source)
             except cl.Error:
                 pass  # made by another version of the driver: the text is at hand
         program = cl.Program(self._context, source.text)
         try:
-            return Program(program.build(options, cache_dir=False), source)
+            return Program(_built(program, options), source)
         except cl.Error as error:
             raise BackendCompileError(
                 f"OpenCL's compiler refused the code generated for {source.location}",
@@ -206,6 +209,13 @@ class OpenCLDriver(Driver):
         self._context = self._host_queue = None
 
 
+def _built(program: cl.Program, options: list[str]) -> cl.Program:
+    """Built, without PyOpenCL's word that the compiler said something: NVIDIA's says that about most kernels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        return program.build(options, cache_dir=False)
+
+
 def _unfit(source: KernelSource, what: str) -> BackendCompileError:
     """The error for text, written by hand, that is no kernel of the declared signature."""
     return BackendCompileError(
@@ -227,7 +237,7 @@ def _properties(native: cl.Device) -> DeviceProperties:
         max_workgroup_count=(2**31 - 1, 2**31 - 1, 2**31 - 1),
         max_workgroups=2**31 - 1,  # PoCL counts them in an int, and ends the process where that overflows
         max_shared_memory=native.local_mem_size,
-        max_bindings=max(8, (native.max_parameter_size - 512) // 8),
+        max_bindings=max(8, (native.max_parameter_size - _HEAD_BYTES) // _ARRAY_BYTES),
         max_allocation=native.max_mem_alloc_size,
         alignment=max(256, native.mem_base_addr_align // 8),
         multiprocessors=native.max_compute_units,
