@@ -2,7 +2,7 @@
 
 The stock server (`ruda_core.server.DriverServer`) does everything that devices have in common:
 pools, streams and their hazards, program caches, errors, futures. A driver opens a device and does
-eight things with it. Storage, queue, program and event are the driver's own objects; the server
+seven things with it. Storage, queue, program and event are the driver's own objects; the server
 never looks inside.
 
 Locks: `allocate`, `release` and `open_queue` run under the server's lock; what takes a queue runs

@@ -7,17 +7,23 @@ import json
 import random
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import ruda_core as ruda
 from ruda_core.cli.tables import print_table
 from ruda_core.conformance.compare import Comparison, Difference
-from ruda_core.conformance.numbers import Report, measure, summed
+from ruda_core.conformance.numbers import Report, Row, measure, summed
 from ruda_core.conformance.shrink import shorter
 
 _EXAMPLES = 20
-"""Wrong operations that are printed one by one; the report has all."""
+"""Wrong results and errors that are printed; the report has all."""
+_KERNELS = 5
+"""Differing kernels that are printed whole."""
+_WIDTH = 150
+"""Characters of a list of operations."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,15 +69,40 @@ def _print(report: Report, kernels: dict[str, Any], found: list[Difference]) -> 
     print(f"{report.device}: {report.name}")
     columns = ("group", "dtype", "operations", "cases", "wrong", "largest ULP", "refused")
     print_table(columns, [_cells(line) for line in summed(report.rows)])
-    for row in report.wrong[:_EXAMPLES]:
-        print(f"WRONG: {row.dtype} {row.operation}: {row.wrong:,} of {row.cases:,}; {row.example}")
-    if len(report.wrong) > _EXAMPLES:
-        print(f"and {len(report.wrong) - _EXAMPLES} more operations; --report FILE lists them")
+    _print_wrong(report.wrong)
     for reason, count in Counter(row.unsupported for row in report.unsupported).items():
         print(f"unsupported: {count} operations: {reason}")
     print(f"random kernels from seed {kernels['first_seed']}: {kernels['count']}, differing: {len(found)}")
-    for difference in found:
+    for difference in found[:_KERNELS]:
         print(difference)
+    if len(found) > _KERNELS:
+        rest = ", ".join(str(d.kernel.seed) for d in found[_KERNELS:])
+        print(f"and {len(found) - _KERNELS} more, of the seeds {rest}; --report FILE has their text")
+
+
+def _print_wrong(wrong: Iterable[Row]) -> None:
+    """What is wrong, once for all operations that end with the same error."""
+    alike: dict[str, list[Row]] = {}
+    for row in wrong:
+        alike.setdefault(row.example, []).append(row)
+    for example, rows in list(alike.items())[:_EXAMPLES]:
+        cases, failed = sum(row.cases for row in rows), sum(row.wrong for row in rows)
+        if len(rows) == 1:
+            print(f"WRONG: {rows[0].dtype} {rows[0].operation}: {failed:,} of {cases:,}; {example}")
+        else:
+            print(f"WRONG: {len(rows)} operations: {failed:,} of {cases:,}; {example}")
+            print(f"  {shorten(_listed(rows), _WIDTH, placeholder=' ...')}")
+    if len(alike) > _EXAMPLES:
+        left = sum(map(len, list(alike.values())[_EXAMPLES:]))
+        print(f"and {left} more operations; --report FILE lists them")
+
+
+def _listed(rows: Iterable[Row]) -> str:
+    """Operations by dtype."""
+    by_dtype: dict[str, list[str]] = {}
+    for row in rows:
+        by_dtype.setdefault(row.dtype, []).append(row.operation)
+    return "; ".join(f"{dtype} {', '.join(operations)}" for dtype, operations in by_dtype.items())
 
 
 def _cells(line: Any) -> tuple[str, ...]:

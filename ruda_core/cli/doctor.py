@@ -89,8 +89,10 @@ def _examined(claim: dict[str, Any], timeout: float) -> dict[str, Any]:
         found = {"status": "broken", "reason": f"looking for its devices {failed}", "devices": []}
     failing = [d for d in found["devices"] if not d["ok"]]
     if failing and len(failing) == len(found["devices"]):
-        found = {**found, "status": "broken", "reason": failing[0]["problem"]}
-    return _row(name, distribution, version, found)
+        found = {**found, "status": "broken", "reason": _first_line(failing[0]["problem"])}
+    row = _row(name, distribution, version, found)
+    # what was opened is installed well enough
+    return {**row, "mend": ""} if any(device["opened"] for device in found["devices"]) else row
 
 
 def _row(name: str, distribution: str, version: str, found: dict[str, Any]) -> dict[str, Any]:
@@ -131,8 +133,15 @@ def _print(report: dict[str, Any]) -> None:
         )
         for device in row["devices"]:
             state = "works" if device["ok"] else "fails"
-            rows.append((f"  {device['device']}", "", state, device["problem"] or device["name"]))
+            rows.append(
+                (f"  {device['device']}", "", state, _first_line(device["problem"]) or device["name"])
+            )
     print_table(("backend", "distribution", "status", "what to know"), rows)
+
+
+def _first_line(text: str) -> str:
+    """What is wrong; a compiler's log may follow, which JSON has."""
+    return text.partition("\n")[0]
 
 
 def _advice(row: dict[str, Any]) -> str:

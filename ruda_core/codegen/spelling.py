@@ -21,6 +21,11 @@ from ruda_core.ir.verify import InvalidIR
 OPERATORS: Mapping[str, str] = {"quo": "/", "rem": "%", "shl": "<<", "shr": ">>", "and": "&&", "or": "||"}
 """Operators whose spelling is not their name."""
 
+_NEEDED_FOR = {
+    "atomic_call": "writes atomics, and what is stored to dtypes that are not in the target's `storage`: they share words"
+}
+"""Hooks that kernels need for what one does not see in them."""
+
 
 def native_math(functions: Mapping[str, str], dtypes: Iterable[str]) -> frozenset[str]:
     """`Target.math` of a table like `CLikeRenderer.functions`, for the dtypes that have arithmetic."""
@@ -67,8 +72,10 @@ class CLikeSpelling:
 
     def unwritten(self, hook: str) -> NoReturn:
         """Raise UnsupportedFeature for a hook that a subclass has not written, and needs for this function."""
+        why = _NEEDED_FOR.get(hook)
         message = (
             f"{self.function.name}: {type(self).__name__} cannot write this yet: give it a method {hook}"
+            f"{f', which {why}' if why else ''}"
         )
         raise error_at(UnsupportedFeature, message, self.function.span)
 

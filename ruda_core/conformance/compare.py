@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import ruda_core as ruda
-from ruda_core.conformance.random_kernels import Generator, RandomKernel
+from ruda_core.conformance.random_kernels import ATOMICS, Generator, RandomKernel
 from ruda_core.conformance.random_kernels.writer import FLOATS, INTEGERS, LENGTH, UNITS
 from ruda_core.dtypes import BY_NAME, as_dtype
 
@@ -54,13 +54,21 @@ def flushed_by(*clients: ruda.ComputeClient) -> frozenset[str]:
     return frozenset((*narrow, *wide))
 
 
+def _has_atomics(client: ruda.ComputeClient) -> bool:
+    return client.features().atomics.get("i32", frozenset()).issuperset(ATOMICS)
+
+
 class Comparison:
     """Compares devices with a reference client, one kernel after another."""
 
     def __init__(self, reference: ruda.ComputeClient, clients: list[ruda.ComputeClient]) -> None:
         self.reference = reference
         self.clients = clients
-        self.generator = Generator(dtypes_of(reference, *clients), flushed=flushed_by(*clients))
+        self.generator = Generator(
+            dtypes_of(reference, *clients),
+            flushed=flushed_by(*clients),
+            atomics=all(map(_has_atomics, clients)),
+        )
         self._folder = tempfile.TemporaryDirectory()
 
     def check(self, seed: int) -> list[tuple[ruda.ComputeClient, Difference]]:

@@ -9,7 +9,7 @@ import pytest
 
 import ruda_core as ruda
 from ruda_core.conformance.compare import Comparison, Difference
-from ruda_core.conformance.random_kernels import Generator, RandomKernel
+from ruda_core.conformance.random_kernels import ATOMICS, Generator, RandomKernel
 from ruda_core.conformance.random_kernels.expressions import operator
 from ruda_core.conformance.random_kernels.writer import Writer
 from ruda_core.conformance.shrink import defined, shorter, shrunk
@@ -56,6 +56,14 @@ def test_flushed_dtypes_do_not_shrink_in_loops():
         with writer.block(**kind), writer.block():
             assert drawn("f32") == {"+", "-"} and "*" in drawn("i32")
     assert "*" in drawn("f32")
+
+
+def test_devices_without_atomics_get_none():
+    def texts(*, atomics: bool) -> str:
+        return "\n".join(Generator(atomics=atomics).kernel(seed).text for seed in range(200))
+
+    assert all(f"atomic_{op}" in texts(atomics=True) for op in ATOMICS)
+    assert "atomic_" not in texts(atomics=False)
 
 
 def test_kernels_use_the_whole_language():

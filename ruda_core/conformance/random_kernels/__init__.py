@@ -8,6 +8,6 @@ NaN, which of two zeros `min` gives, the order of a float sum over a vector.
 
 from __future__ import annotations
 
-from ruda_core.conformance.random_kernels.generator import Generator, RandomKernel
+from ruda_core.conformance.random_kernels.generator import ATOMICS, Generator, RandomKernel
 
-__all__ = ["Generator", "RandomKernel"]
+__all__ = ["ATOMICS", "Generator", "RandomKernel"]

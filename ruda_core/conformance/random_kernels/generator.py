@@ -10,8 +10,9 @@ from ruda_core.conformance.random_kernels.expressions import condition, expressi
 from ruda_core.conformance.random_kernels.statements import exchange, statements
 from ruda_core.conformance.random_kernels.writer import FLOATS, INTEGERS, LENGTH, Helper, Readable, Writer
 
-_ATOMICS = ("add", "max", "or_", "xor")
+ATOMICS = ("add", "max", "or", "xor")
 """What is done to each element of `count`: one operation an element, so that the order is of no account."""
+_SPELLED = {"or": "or_"}
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,13 @@ class Generator:
         dtypes: Sequence[str] = ("i32", "u32", "f32", "i8", "u8", "i16", "u16"),
         *,
         flushed: Collection[str] = (),
+        atomics: bool = True,
     ) -> None:
         """`dtypes`: names from `INTEGERS` and `FLOATS` that the devices under test have; i32 among them.
-        `flushed`: those whose subnormals one of them does not promise to keep."""
+        `flushed`: those whose subnormals one of them does not promise to keep. `atomics`: all have `ATOMICS`
+        of i32."""
         self.dtypes = tuple(dtypes)
+        self.atomics = atomics
         self.flushed = frozenset(flushed)
 
     def kernel(self, seed: int) -> RandomKernel:
@@ -80,10 +84,12 @@ class Generator:
                 w.line("return")
             statements(w, 1, 1, 2)
         result = expression(w, out, 3)
-        if w.chance(0.5):
+        if self.atomics and w.chance(0.5):
             w.line(f"if {condition(w, 2)}:")
-            which = w.rng.randrange(len(_ATOMICS))
-            w.line(f"    ruda.atomic_{_ATOMICS[which]}(count, {which}, {expression(w, 'i32', 1)})")
+            which = w.rng.randrange(len(ATOMICS))
+            w.line(
+                f"    ruda.atomic_{_SPELLED.get(ATOMICS[which], ATOMICS[which])}(count, {which}, {expression(w, 'i32', 1)})"
+            )
         w.line(f"out[i] = {result}")
 
     def _helper(self, outer: Writer) -> None:

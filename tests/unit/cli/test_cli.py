@@ -199,21 +199,47 @@ def double(x: Array[f32]):
 """
 
 
-def test_code_is_shown_without_a_device(ruda: Run, plugin: Callable[..., None], tmp_path: Path) -> None:
-    (tmp_path / "my_kernels.py").write_text(KERNELS)
+@pytest.fixture
+def acme(ruda: Run, tmp_path: Path, site: Path) -> Run:
+    """The command, where a backend that has only just been begun is installed."""
     assert ruda("new-backend", "acme").returncode == 0
-    source = str(tmp_path / "ruda-acme" / "src")
-    plugin("other", "return []")
-    info = tmp_path / "site" / "ruda_acme-1.0.dist-info"
+    info = site / "ruda_acme-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ruda-acme\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[ruda.backends]\nacme = ruda_acme\n")
-    path = os.pathsep.join([str(tmp_path / "site"), source, os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(site), str(tmp_path / "ruda-acme" / "src"), os.environ.get("PYTHONPATH", "")])
+    return lambda *words: ruda(*words, PYTHONPATH=path)
+
+
+def test_doctor_calls_no_backend_sound_that_runs_no_kernel(acme: Run) -> None:
+    done = acme("doctor", "--json")
+    found = rows(json.loads(done.stdout))
+    assert done.returncode == 1 and found["acme"]["status"] == "broken" and not found["acme"]["mend"]
+    assert found["reference"]["status"] == "available"
+    problem = found["acme"]["devices"][0]["problem"]
+    assert problem.startswith("memory works, a kernel does not: ") and "does not compile yet" in problem
+    assert "struct parameters" in problem and "struct parameters" not in acme("doctor").stdout
+
+
+def test_conformance_says_one_error_once(acme: Run) -> None:
+    said = acme("conformance", "--device", "acme:0", "--kernels", "7", "--seed", "5").stdout
+    wrong = [line for line in said.splitlines() if line.startswith("WRONG")]
+    messages = [line.partition("; ")[2] for line in wrong]
+    assert len(set(messages)) == len(messages) <= 20 and "does not compile yet" in said
+    counted = [re.match(r"WRONG: (\d+) operations: ([\d,]+) of \2; ", line) for line in wrong]
+    assert sum(int(found[1]) for found in counted if found) > 800
+    assert (
+        "7, differing: 7" in said and "and 2 more, of the seeds 10, 11" in said and "atomic_max" not in said
+    )
+
+
+def test_code_is_shown_without_a_device(acme: Run, tmp_path: Path) -> None:
+    (tmp_path / "my_kernels.py").write_text(KERNELS)
     for place in ("my_kernels:double", "my_kernels.py:double"):
-        done = ruda("show", place, "--dialect", "acme", PYTHONPATH=path)
+        done = acme("show", place, "--dialect", "acme")
         assert done.returncode == 0, done.stderr
         assert "kernel void" in done.stdout
-    done = ruda("show", "my_kernels:treble", "--dialect", "acme", PYTHONPATH=path)
+    done = acme("show", "my_kernels:treble", "--dialect", "acme")
     assert done.returncode == 1 and "it has double" in done.stderr
 
 
@@ -255,18 +281,10 @@ def exact(x: Array[f32]):
 
 
 @pytest.fixture
-def shown(ruda: Run, plugin: Callable[..., None], tmp_path: Path) -> Run:
+def shown(acme: Run, tmp_path: Path) -> Run:
     """`ruda show`, of the module `opened`, in a dialect that needs no plugin but its own."""
     (tmp_path / "opened.py").write_text(OPEN)
-    assert ruda("new-backend", "acme").returncode == 0
-    info = tmp_path / "site" / "ruda_acme-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ruda-acme\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[ruda.backends]\nacme = ruda_acme\n")
-    path = os.pathsep.join(
-        [str(tmp_path / "site"), str(tmp_path / "ruda-acme" / "src"), os.environ.get("PYTHONPATH", "")]
-    )
-    return lambda *words: ruda("show", *words, PYTHONPATH=path)
+    return lambda *words: acme("show", *words)
 
 
 def test_show_says_what_to_type(shown: Run) -> None:
@@ -291,6 +309,12 @@ def test_the_skeleton_declares_every_kind_of_array(shown: Run) -> None:
     ):
         found = re.search(declared, done.stdout)
         assert found is not None and done.stdout.count(f"{found[1]}[") > 1, (declared, done.stdout)
+
+
+def test_a_store_that_needs_atomics_says_so(shown: Run) -> None:
+    done = shown("opened:generic", "Array[f16]", "f16", "0", "Tensor[f32, 3]", "--dialect", "acme")
+    assert done.returncode == 1 and "give it a method atomic_call" in done.stderr
+    assert "not in the target's `storage`" in done.stderr
 
 
 def test_a_fence_that_is_missing_is_named_with_the_ways_out(shown: Run) -> None:
