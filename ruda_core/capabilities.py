@@ -178,6 +178,10 @@ class Features:
     graphs: bool
     pinned: bool
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _features, (plain | {"dtypes": dict(self.dtypes), "atomics": dict(self.atomics)},)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers: the same data, ready for JSON."""
         plain: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -186,6 +190,12 @@ class Features:
         plain["subgroup"] = list(self.subgroup) if self.subgroup else None
         plain["matrix"] = [list(entry) for entry in self.matrix]
         return plain
+
+
+def _features(plain: dict[str, Any]) -> Features:
+    """Features from what was pickled of them, since read-only mappings are not."""
+    tables = {name: MappingProxyType(plain[name]) for name in ("dtypes", "atomics")}
+    return Features(**(plain | tables))
 
 
 _EMULATED = frozenset({"bool", "i8", "i16", "u8", "u16", "f16", "bf16"})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ruda_core.artifact import KernelSource, Mode, VariantFacts
+from ruda_core.checks import InProcess
 from ruda_core.errors import LaunchArgumentError
 from ruda_core.launcher import Launcher, LaunchPlan, build_launcher, enqueue_bindings
 from ruda_core.recall import Facts, Request, Shelf, shelf_for
@@ -43,8 +44,10 @@ def server_of(client: ComputeClient) -> Any:
 
 
 @dataclass(frozen=True)
-class CompiledKernel:
+class CompiledKernel(InProcess):
     """One specialisation of a kernel, compiled for one device or dialect."""
+
+    _instead = "send the kernel, which is pickled by its name, and compile it there; the text is .source"
 
     plan: LaunchPlan
     kernel_source: KernelSource

@@ -37,7 +37,7 @@ class DType:
         return self.numpy.type(value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (BY_NAME.__getitem__, (self.name,))  # the module's own instance
+        return _named, (self.name,)
 
     @property
     def itemsize(self) -> int:
@@ -229,6 +229,11 @@ def spelled(value: object) -> str | None:
         return as_dtype(value).name
     except TypeError:
         return None
+
+
+def _named(name: str) -> DType:
+    """The module's own instance of a dtype that was pickled."""
+    return BY_NAME[name]
 
 
 def as_dtype(value: object) -> DType:

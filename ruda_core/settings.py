@@ -62,6 +62,10 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
     """For each key that was set: the variable, the file or the call that set it."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _rebuilt, (plain | {"sources": dict(self.sources), "origins": dict(self.origins)},)
+
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """`{key: {"value", "source", "origin"}}`, ready for JSON."""
         return {
@@ -79,6 +83,12 @@ class Settings:
             f"{key:<17} {row['value']!s:<24} {row['source']}{' (' + row['origin'] + ')' if row['origin'] else ''}"
             for key, row in rows
         )
+
+
+def _rebuilt(plain: dict[str, Any]) -> Settings:
+    """Settings from what was pickled of them, since read-only mappings are not."""
+    tables = {name: MappingProxyType(plain[name]) for name in ("sources", "origins")}
+    return Settings(**(plain | tables))
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import reprlib
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -89,15 +90,26 @@ class SourceKernel:
     """
 
     def __init__(self, name: str, params: Mapping[str, Any], sources: Mapping[str, str]) -> None:
-        """Raises LaunchArgumentError for a parameter of another kind."""
+        """Raises LaunchArgumentError for a parameter of another kind, and for what is no name or no text."""
+        _checked(name, params, sources)
         self.name = name
         self.sources = dict(sources)
+        self._annotations = dict(params)
         self.params = tuple(_param(name, key, annotation) for key, annotation in params.items())
         self.layout = ParameterLayout.of(_slots(self.params)).as_c()
         self._launchers: weakref.WeakKeyDictionary[Any, dict[RudaDim, Launcher]] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
         return f"<ruda source kernel {self.name} for {', '.join(sorted(self.sources))}>"
+
+    def __copy__(self) -> SourceKernel:
+        return self
+
+    def __deepcopy__(self, memo: object) -> SourceKernel:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SourceKernel, (self.name, self._annotations, self.sources)
 
     def launch(self, client: ComputeClient, count: Any, dim: Any, /, *args: Any, **kwargs: Any) -> None:
         """Run `count` workgroups of `dim` units. Raises UnsupportedFeature on a device whose dialect has
@@ -135,6 +147,20 @@ class SourceKernel:
             dim=dim,
             mode="unchecked",
             variant=_Variant(self, dialect, dim),
+        )
+
+
+def _checked(name: object, params: object, sources: object) -> None:
+    """Raise LaunchArgumentError unless the parts of a source kernel are what they have to be."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise LaunchArgumentError(f"the name of a source kernel is that of its entry point, not {name!r}")
+    if not isinstance(params, Mapping) or not all(isinstance(p, str) and p.isidentifier() for p in params):
+        raise LaunchArgumentError(f"{name}: params maps names to types, {{'x': Array[f32]}}, not {params!r}")
+    if not isinstance(sources, Mapping) or not all(
+        isinstance(t, str) for pair in sources.items() for t in pair
+    ):
+        raise LaunchArgumentError(
+            f"{name}: sources maps dialects to text, {{'opencl': '...'}}, not {reprlib.repr(sources)}"
         )
 
 

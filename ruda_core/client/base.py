@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from ruda_core.capabilities import Device
+from ruda_core.checks import InProcess
 from ruda_core.errors import DeviceMismatch, InvalidHandle
 from ruda_core.memory import Handle
 from ruda_core.server import ComputeServer, StreamId, current_or_none, current_stream
 
 
-class ClientBase:
+class ClientBase(InProcess):
     """A server, and the stream that work goes to."""
 
     __slots__ = ("__weakref__", "_pin", "runtime", "server")
+
+    _instead = "send str(client.device), and call ruda.client with it there"
 
     def __init__(self, server: ComputeServer, runtime: Any = None, pin: StreamId | None = None) -> None:
         """`runtime` is the Runtime class that the server belongs to; `pin` is the stream of all this
@@ -24,6 +27,12 @@ class ClientBase:
         self._pin = pin
         if pin is None:
             current_stream()  # tasks made from here on share it
+
+    def __copy__(self) -> Self:
+        return type(self)(self.server, self.runtime, self._pin)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.__copy__()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.device)!r})"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ruda_core.checks import InProcess
 from ruda_core.launcher.arguments import check_owner
 from ruda_core.launcher.build import Launcher
 from ruda_core.launcher.plan import LaunchPlan, refuse_call
 from ruda_core.launcher.variants import facts_of
 
 
-class PreparedLaunch:
+class PreparedLaunch(InProcess):
     """A launch with kernel, client, stream and facts fixed; call it with `(count, *args)`.
 
     It runs on the stream that its client resolved to when it was prepared. Arguments that no
@@ -20,6 +21,8 @@ class PreparedLaunch:
     """
 
     __slots__ = ("client", "plan")
+
+    _instead = "send the kernel, which is pickled by its name, and prepare it there"
 
     def __init__(self, client: Any, plan: LaunchPlan) -> None:
         self.client = client

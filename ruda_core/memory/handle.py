@@ -12,6 +12,7 @@ from collections import deque
 from typing import Any, Protocol
 
 from ruda_core.capabilities import Device
+from ruda_core.checks import InProcess
 from ruda_core.errors import InvalidHandle
 
 
@@ -75,11 +76,13 @@ class Block:
             self.freed.append(self)
 
 
-class Handle:
+class Handle(InProcess):
     """A range of device memory, in bytes. Dropping the last handle of an allocation frees it, and
     never before queued work that uses it has finished."""
 
     __slots__ = ("block", "offset", "offset_start", "size", "size_in_use")
+
+    _instead = "send the bytes, client.read_one(handle), and make a handle of them there"
 
     def __init__(
         self, block: Block, size: int, offset_start: int = 0, size_in_use: int | None = None
@@ -119,6 +122,14 @@ class Handle:
             )
         self.block.hold()
         return Handle(self.block, self.size, self.offset_start + start, stop - start)
+
+    def __copy__(self) -> Handle:
+        return self.slice(0, self.size_in_use)  # with an entry of its own in the block's views
+
+    def __deepcopy__(self, memo: object) -> Handle:
+        raise TypeError(
+            "a deep copy of a Handle needs a client to copy with: write client.to_client(handle, client)"
+        )
 
     def can_mut(self) -> bool:
         """True when no other handle or graph shares the allocation, so that it may be reused in place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ruda_core.checks import InProcess
 from ruda_core.errors import ServerError
 from ruda_core.memory import Block
 from ruda_core.server.programs import Program
@@ -89,7 +90,7 @@ class Captures:
         return True
 
 
-class Graph:
+class Graph(InProcess):
     """What `client.capture()` recorded. `replay()` enqueues all of it again, on the captured stream."""
 
     def __init__(self, server: DriverServer, stream: StreamId, nodes: list[Node]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device, DeviceProperties, Features, Target
+from ruda_core.checks import InProcess
 from ruda_core.driver import Timestamp
 from ruda_core.errors import DeviceLost, InvalidHandle, OutOfMemory, RudaError, ServerError
 from ruda_core.memory import Block, Bytes, Handle, HostPool, MemoryUsage, PoolReport
@@ -26,7 +27,7 @@ T = TypeVar("T")
 Grid = tuple[int, int, int]
 
 
-class ComputeServer(ABC):
+class ComputeServer(InProcess, ABC):
     """Owns one device: its memory, programs, order of execution and failures."""
 
     device: Device

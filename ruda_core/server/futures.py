@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
+from ruda_core.checks import InProcess
 from ruda_core.driver import Pending
 from ruda_core.errors import DeviceLost, ServerUnhealthy
 from ruda_core.server.failures import Failures
@@ -30,7 +31,7 @@ class FutureOwner(Protocol):
         """Note that the device is gone."""
 
 
-class Future(Generic[T]):
+class Future(InProcess, Generic[T]):
     """`await` it in an asyncio loop, or `result()` from any thread; merely making one waits for nothing.
 
     Its outcome is settled once. A future that is dropped unread gives its errors back to its stream.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ruda_core.capabilities import Device
+from ruda_core.checks import InProcess
 from ruda_core.conversions import conversion
 from ruda_core.dtypes import ValueType, VecType, vec
 from ruda_core.errors import InvalidHandle, LaunchArgumentError, ServerError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _DLPACK_CPU = (1, 0)
 
 
-class RudaTensor:
+class RudaTensor(InProcess):
     """Device storage with a shape. Views share storage; nothing here copies data unless it says so.
 
     `strides` count elements (vectors, for a tensor of vectors) and may be negative or zero.
@@ -43,6 +44,8 @@ class RudaTensor:
         "size",
         "strides",
     )
+
+    _instead = "send tensor.numpy(), a copy in host memory, and make a tensor of it there with client.tensor"
 
     def __init__(
         self,
@@ -261,6 +264,16 @@ class RudaTensor:
     def contiguous(self) -> RudaTensor:
         """This tensor if it is contiguous, else a packed copy."""
         return self if self.is_contiguous() else self._from_host(self.client, self.numpy(), self.dtype)
+
+    def __copy__(self) -> RudaTensor:
+        return self._view(0, self.shape, self.strides)
+
+    def __deepcopy__(self, memo: object) -> RudaTensor:
+        if not (self.size and self.is_contiguous()):
+            return self._from_host(self.client, self.numpy(), self.dtype)
+        copy = RudaTensor.empty(self.client, self.shape, self.dtype)
+        copy.copy_from(self)
+        return copy
 
     def astype(self, dtype: object) -> RudaTensor:
         """A copy with the elements converted as by a cast in a kernel: floats to integers towards zero, saturated,

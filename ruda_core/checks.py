@@ -1,0 +1,112 @@
+"""Arguments, checked in one place: each function gives the value as it is used, or raises one error that names
+what was meant, what was got and what to write. For calls on the host; a launch has checks of its own."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NoReturn
+
+from ruda_core.errors import RudaError, ServerError
+
+
+def whole(value: object, what: str, *, least: int = 0, error: type[RudaError] = ServerError) -> int:
+    """An int of `least` or more; a bool is none."""
+    try:
+        count = operator.index(value)  # type: ignore[arg-type]  # any object: refused below
+    except TypeError:
+        count = least - 1
+    if count < least or isinstance(value, bool):
+        raise error(f"{what} is an int from {least}, not {value!r}")
+    return count
+
+
+def number(
+    value: object,
+    what: str,
+    *,
+    least: float = 0.0,
+    above: float | None = None,
+    error: type[RudaError] = ServerError,
+) -> float:
+    """A finite int or float of `least` or more; with `above`, one greater than that."""
+    held = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not held or (value <= above if above is not None else value < least):  # type: ignore[operator]  # a number
+        bound = f"above {above:g}" if above is not None else f"from {least:g}"
+        raise error(f"{what} is a finite number {bound}, not {value!r}")
+    return value  # type: ignore[return-value]  # as above
+
+
+def integers(values: object, what: str, *, error: type[RudaError] = ServerError) -> tuple[int, ...]:
+    """Several ints."""
+    try:
+        return tuple(operator.index(item) for item in values)  # type: ignore[attr-defined]  # any object
+    except TypeError:
+        raise error(f"{what} is a tuple of ints, not {values!r}") from None
+
+
+def several(values: object, what: str, *, error: type[RudaError] = ServerError) -> list[Any]:
+    """What is in a list or another iterable; text is none."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise error(f"{what} is a list, not {values!r}")
+    return list(values)
+
+
+def tuples(values: object, fields: str, *, error: type[RudaError] = ServerError) -> list[tuple[Any, ...]]:
+    """A list of tuples with these fields, whose names are separated by commas."""
+    wanted = f"a list of ({fields})"
+    found = several(values, wanted, error=error)
+    size = fields.count(",") + 1
+    for item in found:
+        if not isinstance(item, tuple | list) or len(item) != size:
+            raise error(f"{wanted} is needed here; {item!r} is no ({fields})")
+    return [tuple(item) for item in found]
+
+
+def function(value: object, where: str) -> Callable[..., Any]:
+    """Something to call. Raises TypeError, as calling it would."""
+    if callable(value):
+        return value
+    raise TypeError(
+        f"{where} takes a function that it calls, not {value!r}: write lambda: ..., so that the work is done inside"
+    )
+
+
+def client(value: Any, where: str, *, error: type[RudaError] = ServerError) -> Any:
+    """Something with a server, which a client is."""
+    if hasattr(value, "server"):
+        return value
+    raise error(f"{where} takes a client, such as ruda.client() or ruda.client('cuda:0'), not {value!r}")
+
+
+def path(value: object, what: str, *, error: type[RudaError] = ServerError) -> str:
+    """A path of the file system; a number, which `open` takes for a descriptor, is none."""
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value)
+    raise error(f"{what} is a path, not {value!r}")
+
+
+class InProcess:
+    """What belongs to this process and its devices: copying it gives itself unless a class does better, and it is
+    never pickled."""
+
+    __slots__ = ()
+
+    _instead: ClassVar[str] = "make it anew in the other process"
+    """What to send to another process, or to keep, instead."""
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be pickled: it belongs to this process and its device; {self._instead}"
+        )
+
+
+__all__ = ["InProcess", "client", "function", "integers", "number", "path", "several", "tuples", "whole"]
