@@ -35,10 +35,21 @@ class Device:
     @staticmethod
     def parse(text: str) -> Device:
         """`"opencl:1"`, or `"opencl"` for index 0. Raises ConfigError for anything else."""
+        if not isinstance(text, str):
+            raise ConfigError(f"a device is named by a text such as 'cuda:0', not by {text!r}")
         backend, _, index = text.partition(":")
         if not backend or (index and not index.isdecimal()) or (":" in text and not index):
             raise ConfigError(f"{text!r} names no device: write a backend and an index, such as 'cuda:0'")
         return Device(backend, int(index or 0))
+
+    @staticmethod
+    def of(value: object) -> Device:
+        """From a Device or its text. Raises ConfigError for anything else."""
+        if isinstance(value, Device):
+            return value
+        if isinstance(value, str):
+            return Device.parse(value)
+        raise ConfigError(f"a device is a Device or a text such as 'cuda:0', not {value!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,14 @@ from __future__ import annotations
 import math
 import operator
 import os
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn
 
-from ruda_core.errors import RudaError, ServerError
+from ruda_core.errors import ServerError
 
 
-def whole(value: object, what: str, *, least: int = 0, error: type[RudaError] = ServerError) -> int:
+def checked_int(value: object, what: str, *, least: int = 0, error: type[Exception] = ServerError) -> int:
     """An int of `least` or more; a bool is none."""
     try:
         count = operator.index(value)  # type: ignore[arg-type]  # any object: refused below
@@ -23,23 +24,26 @@ def whole(value: object, what: str, *, least: int = 0, error: type[RudaError] = 
     return count
 
 
-def number(
-    value: object,
+def checked_number(
+    value: Any,
     what: str,
     *,
     least: float = 0.0,
     above: float | None = None,
-    error: type[RudaError] = ServerError,
+    most: float = sys.float_info.max,
+    error: type[Exception] = ServerError,
 ) -> float:
-    """A finite int or float of `least` or more; with `above`, one greater than that."""
-    held = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if not held or (value <= above if above is not None else value < least):  # type: ignore[operator]  # a number
-        bound = f"above {above:g}" if above is not None else f"from {least:g}"
-        raise error(f"{what} is a finite number {bound}, not {value!r}")
-    return value  # type: ignore[return-value]  # as above
+    """An int or float from `least`, or with `above` greater than that, to `most`; a bool and NaN are none."""
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    if numeric and (value > above if above is not None else value >= least) and value <= most:
+        found: float = value
+        return found
+    bounds = [f"above {above:g}"] if above is not None else [f"from {least:g}"] if least > -math.inf else []
+    bounds += [f"to {most:g}"] if most < sys.float_info.max else []
+    raise error(f"{what} is a number {' '.join(bounds)}".rstrip() + f", not {value!r}")
 
 
-def integers(values: object, what: str, *, error: type[RudaError] = ServerError) -> tuple[int, ...]:
+def checked_ints(values: object, what: str, *, error: type[Exception] = ServerError) -> tuple[int, ...]:
     """Several ints."""
     try:
         return tuple(operator.index(item) for item in values)  # type: ignore[attr-defined]  # any object
@@ -47,17 +51,19 @@ def integers(values: object, what: str, *, error: type[RudaError] = ServerError)
         raise error(f"{what} is a tuple of ints, not {values!r}") from None
 
 
-def several(values: object, what: str, *, error: type[RudaError] = ServerError) -> list[Any]:
+def checked_list(values: object, what: str, *, error: type[Exception] = ServerError) -> list[Any]:
     """What is in a list or another iterable; text is none."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise error(f"{what} is a list, not {values!r}")
     return list(values)
 
 
-def tuples(values: object, fields: str, *, error: type[RudaError] = ServerError) -> list[tuple[Any, ...]]:
+def checked_tuples(
+    values: object, fields: str, *, error: type[Exception] = ServerError
+) -> list[tuple[Any, ...]]:
     """A list of tuples with these fields, whose names are separated by commas."""
     wanted = f"a list of ({fields})"
-    found = several(values, wanted, error=error)
+    found = checked_list(values, wanted, error=error)
     size = fields.count(",") + 1
     for item in found:
         if not isinstance(item, tuple | list) or len(item) != size:
@@ -65,7 +71,7 @@ def tuples(values: object, fields: str, *, error: type[RudaError] = ServerError)
     return [tuple(item) for item in found]
 
 
-def function(value: object, where: str) -> Callable[..., Any]:
+def checked_function(value: object, where: str) -> Callable[..., Any]:
     """Something to call. Raises TypeError, as calling it would."""
     if callable(value):
         return value
@@ -74,14 +80,14 @@ def function(value: object, where: str) -> Callable[..., Any]:
     )
 
 
-def client(value: Any, where: str, *, error: type[RudaError] = ServerError) -> Any:
+def checked_client(value: Any, where: str, *, error: type[Exception] = ServerError) -> Any:
     """Something with a server, which a client is."""
     if hasattr(value, "server"):
         return value
     raise error(f"{where} takes a client, such as ruda.client() or ruda.client('cuda:0'), not {value!r}")
 
 
-def path(value: object, what: str, *, error: type[RudaError] = ServerError) -> str:
+def checked_path(value: object, what: str, *, error: type[Exception] = ServerError) -> str:
     """A path of the file system; a number, which `open` takes for a descriptor, is none."""
     if isinstance(value, str | os.PathLike):
         return os.fspath(value)
@@ -109,4 +115,14 @@ class InProcess:
         )
 
 
-__all__ = ["InProcess", "client", "function", "integers", "number", "path", "several", "tuples", "whole"]
+__all__ = [
+    "InProcess",
+    "checked_client",
+    "checked_function",
+    "checked_int",
+    "checked_ints",
+    "checked_list",
+    "checked_number",
+    "checked_path",
+    "checked_tuples",
+]

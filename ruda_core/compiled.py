@@ -57,7 +57,7 @@ class CompiledKernel(InProcess):
 
     def enqueue(self, client: ComputeClient, count: Any, bindings: Sequence[Any]) -> None:
         """Launch with handles, `ArrayArg`s, `TensorArg`s and scalars in parameter order."""
-        launcher = self._launchers.get(client.server)
+        launcher = self._launchers.get(server_of(client))
         if launcher is None:
             if compiler_of(client).dialect_name != self.dialect:
                 raise LaunchArgumentError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from ruda_core.artifact import Mode, RudaDim, VariantFacts
@@ -349,11 +350,12 @@ def suitable_dim(units: Any, properties: Any) -> RudaDim:
 def _dim(kernel: str, dim: Any) -> RudaDim:
     try:
         made = RudaDim.of(dim)
-    except LaunchArgumentError:
+        fits = index(made.x) > 0 and index(made.y) > 0 and index(made.z) > 0
+    except (LaunchArgumentError, TypeError):
         raise LaunchArgumentError(
-            f"{kernel}: dim is an int, a tuple of 1 to 3 ints or a RudaDim, not {dim!r}"
+            f"{kernel}: dim is an int, a tuple of 1 to 3 ints or a RudaDim of them, not {dim!r}"
         ) from None
-    if min(made) < 1:
+    if not fits:
         raise LaunchArgumentError(f"{kernel}: every axis of dim is at least 1, got {tuple(made)}")
     return made
 

@@ -14,6 +14,7 @@ from ruda_core.errors import (
     BackendError,
     BackendUnavailable,
     ConfigError,
+    RegistryError,
     ServerAlreadyRegistered,
     ServerNotRegistered,
 )
@@ -163,13 +164,23 @@ def client(device: Device | str | None = None) -> ComputeClient:
     Without a device, `RUDA_DEVICE` decides, else the first of `devices()` that opens. What is asked
     for by name raises the BackendError that says why it cannot be used.
     """
-    wanted = device if device is not None else in_use().device
-    if wanted is None:
-        return _best_client()
-    asked = Device.parse(wanted) if isinstance(wanted, str) else wanted
-    if not isinstance(asked, Device):
-        raise ConfigError(f"a device is a Device or a text such as 'cuda:0', not {asked!r}")
-    return runtime(asked.backend).client(asked)
+    if device is not None:
+        asked = Device.of(device)
+        return runtime(asked.backend).client(asked)
+    return _best_client() if in_use().device is None else _client_as_set()
+
+
+def _client_as_set() -> ComputeClient:
+    """A client of the device that the settings name; the error says which setting that is, and what there is."""
+    settings = in_use()
+    try:
+        return client(settings.device)
+    except (BackendError, ConfigError) as error:
+        there = ", ".join(map(str, devices()))
+        raise type(error)(
+            f"{settings.origins['device']} sets the device to {settings.device!r}: {error}; name one that is here "
+            f"({there}), or none for the best"
+        ) from error.__cause__
 
 
 def _best_client() -> ComputeClient:
@@ -179,10 +190,22 @@ def _best_client() -> ComputeClient:
             return runtime(candidate.backend).client(candidate)
         except BackendError as error:
             failures.append(error)
-    reasons = [str(error) for error in failures] or [f"{info.name}: {info.reason}" for info in backends()]
+    reasons = [str(error) for error in failures] or [
+        *_strangers(),
+        *(f"{i.name}: {i.reason}" for i in backends()),
+    ]
     raise BackendUnavailable(
         f"no device can be used; `ruda doctor` says what is missing ({'; '.join(reasons)})"
     ) from (failures[0] if failures else None)
+
+
+def _strangers() -> list[str]:
+    """What is wrong with names in the setting `backends` that no backend has."""
+    settings = in_use()
+    known = {info.name for info in backends()}
+    asked = [item.partition("@")[0] for item in settings.backends or ()]
+    origin = settings.origins.get("backends")
+    return [f"{origin} names {name!r}, which is not installed" for name in asked if name not in known]
 
 
 def dialect_named(name: str) -> Any:
@@ -193,9 +216,15 @@ def dialect_named(name: str) -> Any:
 def init(device: Device, server: ComputeServer) -> ComputeClient:
     """Register `server` for `device` and give a client of it; see `ComputeClient.init`."""
     from ruda_core.client import ComputeClient
+    from ruda_core.server import ComputeServer
 
-    owner = runtime(device.backend)
-    REGISTRY.add(owner.resolve(device), server)
+    if not isinstance(server, ComputeServer):
+        raise RegistryError(
+            f"init takes a ComputeServer, such as Runtime.create_server(device) gives, not {server!r}"
+        )
+    asked = Device.of(device)
+    owner = runtime(asked.backend)
+    REGISTRY.add(owner.resolve(asked), server)
     return ComputeClient(server, owner)
 
 
@@ -203,8 +232,11 @@ def load(device: Device, server_type: type[ComputeServer] | None = None) -> Comp
     """A client of a server that is registered; see `ComputeClient.load`."""
     from ruda_core.client import ComputeClient
 
-    owner = runtime(device.backend)
-    return ComputeClient(REGISTRY.find(owner.resolve(device), server_type or owner.Server), owner)
+    if not isinstance(server_type, type | None):
+        raise RegistryError(f"the type of a server is a subclass of ComputeServer, not {server_type!r}")
+    asked = Device.of(device)
+    owner = runtime(asked.backend)
+    return ComputeClient(REGISTRY.find(owner.resolve(asked), server_type or owner.Server), owner)
 
 
 _log_set: list[str] = []

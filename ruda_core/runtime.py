@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device as _Device
+from ruda_core.checks import checked_client, checked_ints
 from ruda_core.errors import BackendLoadError, BackendUnavailable, RudaError
 from ruda_core.memory.layout import can_read
 from ruda_core.settings import in_use
@@ -162,7 +163,7 @@ class Runtime:
 
         Raises BackendUnavailable, naming the devices there are.
         """
-        wanted = _Device.parse(device) if isinstance(device, str) else device
+        wanted = device if isinstance(device, int) and not isinstance(device, bool) else _Device.of(device)
         index = wanted if isinstance(wanted, int) else wanted.index
         found = cls.source.devices()
         for candidate in found:
@@ -228,7 +229,7 @@ class Runtime:
     @classmethod
     def can_read_tensor(cls, shape: Sequence[int], strides: Sequence[int]) -> bool:
         """True for layouts (strides in elements) that `read_tensor` takes: rows one beyond the other."""
-        return can_read(shape, strides)
+        return can_read(checked_ints(shape, "shape"), checked_ints(strides, "strides"))
 
     @classmethod
     def max_ruda_count(cls) -> tuple[int, int, int]:
@@ -242,7 +243,7 @@ class Runtime:
     @classmethod
     def autotune_driver_fingerprint(cls, client: ComputeClient) -> str | None:
         """Text that changes when measured times may no longer hold; None: keep them for this process only."""
-        driver = getattr(client.server, "driver", None)
+        driver = getattr(checked_client(client, "autotune_driver_fingerprint").server, "driver", None)
         return driver.autotune_fingerprint() if driver is not None else None
 
 

@@ -130,6 +130,13 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
+def _some_names(value: Any) -> tuple[str, ...]:
+    found = _names(value)
+    if not found:
+        raise _Refused("one name or more, with commas between them")
+    return found
+
+
 def _switch(value: Any) -> bool:
     found = value if isinstance(value, bool) else _SWITCH.get(str(value).strip().lower())
     if found is None:
@@ -184,7 +191,7 @@ def _extent(value: Any) -> str:
 KEYS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {
         "device": _text,
-        "backends": _names,
+        "backends": _some_names,
         "disable_backends": _names,
         "no_plugins": _switch,
         "bounds_check": _bounds_check,

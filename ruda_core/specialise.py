@@ -53,7 +53,13 @@ class Comptime:
         self._key = exact_key(value)
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        try:
+            return hash(self._key)
+        except TypeError:
+            raise LaunchArgumentError(
+                f"a compile-time argument is a number, a text, an enum's member, or a tuple or dataclass of them, "
+                f"not {self.value!r}"
+            ) from None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Comptime) and self._key == other._key
@@ -98,7 +104,10 @@ def element_of(argument: Any) -> ValueType | None:
 def rank_of(argument: Any) -> int | None:
     """The rank of a tensor argument; None when it has no shape."""
     shape = getattr(argument, "shape", None)
-    return None if shape is None else len(shape)
+    try:
+        return None if shape is None else len(shape)
+    except TypeError:
+        raise LaunchArgumentError(f"the shape of {argument!r} is a tuple of ints, not {shape!r}") from None
 
 
 class Specialiser:

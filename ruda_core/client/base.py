@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from ruda_core.capabilities import Device
 from ruda_core.checks import InProcess
-from ruda_core.errors import DeviceMismatch, InvalidHandle
+from ruda_core.errors import DeviceMismatch, InvalidHandle, RegistryError
 from ruda_core.memory import Handle
-from ruda_core.server import ComputeServer, StreamId, current_or_none, current_stream
+from ruda_core.server import ComputeServer, StreamId, checked_stream, current_or_none, current_stream
 
 
 class ClientBase(InProcess):
@@ -22,9 +22,13 @@ class ClientBase(InProcess):
     def __init__(self, server: ComputeServer, runtime: Any = None, pin: StreamId | None = None) -> None:
         """`runtime` is the Runtime class that the server belongs to; `pin` is the stream of all this
         client's work, None: the caller's current one each time."""
+        if not isinstance(server, ComputeServer):
+            raise RegistryError(
+                f"a client is made by ruda.client(device), or over a ComputeServer, not {server!r}"
+            )
         self.server: Any = server
         self.runtime: Any = runtime
-        self._pin = pin
+        self._pin = pin if pin is None else checked_stream(pin)
         if pin is None:
             current_stream()  # tasks made from here on share it
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol, Self, TypeVar
 
 from ruda_core.artifact import Mode
+from ruda_core.blocks import block
+from ruda_core.checks import checked_client, checked_function
 from ruda_core.client.base import ClientBase
 from ruda_core.errors import LaunchArgumentError
 from ruda_core.server import Future, Graph, StreamId, checked_stream
@@ -75,6 +76,7 @@ class ClientExecution(ClientBase):
 
     def same_execution_queue(self, other: ClientBase) -> bool:
         """True when the two share device, server and resolved stream; says nothing of completion."""
+        checked_client(other, "same_execution_queue")
         return self.server is other.server and self._stream() == other._stream()
 
     def fixed_execution_queue(self) -> Self:
@@ -83,18 +85,19 @@ class ClientExecution(ClientBase):
 
     def exclusive(self, fn: Callable[[], T]) -> T:
         """Run `fn` with no other thread's work on the device in between."""
-        result: T = self.server.exclusive(fn)
+        result: T = self.server.exclusive(checked_function(fn, "exclusive"))
         return result
 
-    @contextmanager
+    @block
     def capture(self) -> Iterator[Graph]:
         """`with client.capture() as graph:` records launches instead of running them; then
-        `graph.replay()`. Reading, writing, syncing and allocating inside raise ServerError."""
+        `graph.replay()`. Reading, writing, syncing and allocating inside raise ServerError, and so does replaying
+        a graph whose block raised: it may lack launches."""
         stream, nodes = self._stream(), []  # type: ignore[var-annotated]  # the graph's own list
         self.server.capture(stream, nodes)
         graph = Graph(self.server, stream, nodes)
         try:
             yield graph
+            graph.close()
         finally:
             self.server.capture(stream, None)
-            graph.close()

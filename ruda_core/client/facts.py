@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ruda_core.capabilities import Device, DeviceProperties, Features
+from ruda_core.checks import checked_function
 from ruda_core.client.base import ClientBase
+from ruda_core.errors import ServerError
 from ruda_core.profiling import ProfileDuration, Recorder
 
 T = TypeVar("T")
@@ -61,6 +63,7 @@ class ClientFacts(ClientBase):
 
         What `fn` raises comes through; failures of its launches stay with the stream.
         """
+        checked_function(fn, "profile")
         server, stream = self.server, self._stream()
         properties = self.properties()
         begin = server.timestamp(stream)
@@ -98,4 +101,6 @@ class ClientFacts(ClientBase):
 
     def end_trace(self, recorder: Recorder) -> None:
         """Stop this recording; others go on."""
+        if not isinstance(recorder, Recorder):
+            raise ServerError(f"end_trace takes what begin_trace gave, not {recorder!r}")
         self.server.end_trace(recorder)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from ruda_core.checks import checked_int, checked_ints, checked_list, checked_tuples
 from ruda_core.client.base import ClientBase
 from ruda_core.errors import InvalidHandle, ServerError, UnsupportedStrides
 from ruda_core.memory import (
@@ -57,7 +58,8 @@ class ClientTransfers(ClientBase):
     def empty_tensor(self, shape: Sequence[int], elem_size: int) -> TensorLayout:
         """Storage for a tensor of elements of `elem_size` bytes."""
         extents = shape_of(shape)
-        return TensorLayout(self.empty(prod(extents) * elem_size), contiguous_strides(extents))
+        nbytes = prod(extents) * checked_int(elem_size, "elem_size")
+        return TensorLayout(self.empty(nbytes), contiguous_strides(extents))
 
     def create_tensor_from_slice(self, data: Any, shape: Sequence[int], elem_size: int) -> TensorLayout:
         """The same, with these elements in C order."""
@@ -66,7 +68,10 @@ class ClientTransfers(ClientBase):
 
     def empty_tensors(self, items: Iterable[tuple[Sequence[int], int]]) -> list[TensorLayout]:
         """Storage for several tensors, given as (shape, elem_size), in one allocation."""
-        wanted = [(shape_of(shape), elem_size) for shape, elem_size in items]
+        wanted = [
+            (shape_of(shape), checked_int(elem_size, "elem_size"))
+            for shape, elem_size in checked_tuples(items, "shape, elem_size")
+        ]
         step = max(self.server.properties.alignment, 256)
         starts, at = [], 0
         for shape, elem_size in wanted:
@@ -82,7 +87,8 @@ class ClientTransfers(ClientBase):
         self, items: Iterable[tuple[Any, Sequence[int], int]]
     ) -> list[TensorLayout]:
         """Several tensors, given as (data, shape, elem_size), in one allocation."""
-        given = [(self._tensor_data(d, shape_of(s), e), s, e) for d, s, e in items]
+        fields = checked_tuples(items, "data, shape, elem_size")
+        given = [(self._tensor_data(d, shape_of(s), e), s, e) for d, s, e in fields]
         layouts = self.empty_tensors([(shape, elem_size) for _, shape, elem_size in given])
         for layout, (data, _, _) in zip(layouts, given, strict=True):
             self.write(layout.handle, data)
@@ -91,7 +97,7 @@ class ClientTransfers(ClientBase):
     @staticmethod
     def _tensor_data(data: Any, shape: tuple[int, ...], elem_size: int) -> memoryview:
         view = host_view(data)
-        if view.nbytes != prod(shape) * elem_size:
+        if view.nbytes != prod(shape) * checked_int(elem_size, "elem_size"):
             raise ServerError(
                 f"{view.nbytes} bytes for a tensor of shape {shape} with elements of {elem_size} bytes, "
                 f"which are {prod(shape) * elem_size}"
@@ -148,12 +154,14 @@ class ClientTransfers(ClientBase):
     def read_tensor(self, descriptors: Sequence[CopyDescriptor]) -> list[Bytes]:
         """The packed bytes of strided tensors. Raises UnsupportedStrides for layouts that
         `Runtime.can_read_tensor` refuses."""
-        spans = [self._span(descriptor) for descriptor in descriptors]
-        return _packed(descriptors, self.read(spans))
+        kept = [_plain(descriptor) for descriptor in checked_list(descriptors, "what read_tensor takes")]
+        return _packed(kept, self.read([self._span(descriptor) for descriptor in kept]))
 
     def read_tensor_async(self, descriptors: Sequence[CopyDescriptor]) -> Future[list[Bytes]]:
         """The same, enqueued now."""
-        kept = list(descriptors)
+        kept = [
+            _plain(descriptor) for descriptor in checked_list(descriptors, "what read_tensor_async takes")
+        ]
         spans = [self._span(descriptor) for descriptor in kept]
         future: Future[list[Bytes]] = self.server.read_async(
             self._stream(), spans, lambda values: _packed(kept, values)
@@ -168,8 +176,6 @@ class ClientTransfers(ClientBase):
         """The bytes that a descriptor spans."""
         shape, strides, handle = descriptor.shape, descriptor.strides, descriptor.handle
         self._own(handle)
-        if descriptor.elem_size < 1:
-            raise ServerError(f"an element of {descriptor.elem_size} bytes: elem_size counts from 1")
         supported = self.runtime.can_read_tensor if self.runtime is not None else can_read
         if not supported(shape, strides):
             raise UnsupportedStrides(
@@ -229,6 +235,21 @@ class ClientTransfers(ClientBase):
         handle = self.empty(prod(extents) * kind.itemsize)  # first, so that what is too big says so
         self.write(handle, np.zeros(handle.size, np.uint8))
         return RudaTensor(handle, extents, contiguous_strides(extents), kind, self._whole())
+
+
+def _plain(descriptor: Any) -> CopyDescriptor:
+    """The descriptor with tuples of ints; raises ServerError for what is none."""
+    if not isinstance(descriptor, CopyDescriptor):
+        raise ServerError(
+            f"a CopyDescriptor(handle, shape, strides, elem_size) is needed here, not {descriptor!r}; "
+            f"a tensor's elements are tensor.numpy()"
+        )
+    return CopyDescriptor(
+        descriptor.handle,
+        shape_of(descriptor.shape),
+        checked_ints(descriptor.strides, "strides"),
+        checked_int(descriptor.elem_size, "elem_size", least=1),
+    )
 
 
 def _packed(descriptors: Sequence[CopyDescriptor], values: Sequence[Bytes]) -> list[Bytes]:

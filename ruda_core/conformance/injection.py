@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import ruda_core as ruda
+from ruda_core.blocks import block
+from ruda_core.checks import checked_client, checked_int
 from ruda_core.server import DriverServer
 
 
@@ -24,7 +25,7 @@ class _Countdown:
         return self.left == 0
 
 
-@contextmanager
+@block
 def faults(
     client: ruda.ComputeClient, *, lose_device_at: int | None = None, out_of_memory_at: int | None = None
 ) -> Iterator[None]:
@@ -34,15 +35,15 @@ def faults(
     A server that has lost its device stays so: use one of `Runtime.create_server`, or a process of its own.
     Raises ConfigError for a server that is not the stock one, or a number below 1.
     """
-    server = client.server
+    server = checked_client(client, "faults", error=ruda.ConfigError).server
     if not isinstance(server, DriverServer):
         raise ruda.ConfigError(
             f"faults are put between the stock server and its driver; {client.device} has a "
             f"{type(server).__name__}"
         )
     for name, at in (("lose_device_at", lose_device_at), ("out_of_memory_at", out_of_memory_at)):
-        if at is not None and at < 1:
-            raise ruda.ConfigError(f"{name}={at}: the first operation is number 1")
+        if at is not None:
+            checked_int(at, name, least=1, error=ruda.ConfigError)
     replaced = [_losing(server, _Countdown(lose_device_at)), _starving(server, _Countdown(out_of_memory_at))]
     _make_launchers_again(server)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -88,10 +89,16 @@ def _tensor_resolver(plan: LaunchPlan, param: ArrayParam, kind: ValueType) -> Re
             if value.dtype != kind or value.ndim != param.rank:
                 refuse(plan, param, described(value, kind))
             return value
-        if type(value) is not TensorArg or not len(value.shape) == len(value.strides) == param.rank:
-            refuse(plan, param, described(value, kind))
-        _check_handle(plan, param, value.handle, kind)
-        low, high = span_of(value.shape, value.strides)
+        try:
+            if type(value) is not TensorArg or not len(value.shape) == len(value.strides) == param.rank:
+                refuse(plan, param, described(value, kind))
+            _check_handle(plan, param, value.handle, kind)
+            low, high = span_of(value.shape, value.strides)
+            size, high = operator.index(prod(value.shape)), operator.index(high)
+        except TypeError:
+            refuse(
+                plan, param, described(value, kind), "a TensorArg whose shape and strides are tuples of ints"
+            )
         if low < 0 or min(value.shape, default=0) < 0 or high * kind.itemsize > value.handle.size_in_use:
             refuse(
                 plan,
@@ -99,7 +106,6 @@ def _tensor_resolver(plan: LaunchPlan, param: ArrayParam, kind: ValueType) -> Re
                 f"shape {value.shape} with strides {value.strides}",
                 f"a layout inside the {value.handle.size_in_use} bytes of the handle",
             )
-        size = prod(value.shape)
         return Storage(value.handle, kind, size, high, tuple(value.shape), tuple(value.strides))
 
     return resolve

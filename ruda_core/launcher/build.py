@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NoReturn, Protocol
 
 from ruda_core.artifact import ArrayParam, KernelSource, ScalarParam, VariantFacts
-from ruda_core.errors import LaunchLimitError
+from ruda_core.errors import LaunchArgumentError, LaunchLimitError
 from ruda_core.launcher.arguments import check_owner, resolver
 from ruda_core.launcher.generate import Writer, array_names, array_writes
 from ruda_core.launcher.limits import INDEX32, check_dim, count_of, fold
@@ -186,7 +186,12 @@ def build_launcher(server: Any, plan: LaunchPlan) -> Launcher:
 def enqueue_bindings(launch: Launcher, client: Any, count: Any, bindings: Sequence[Any]) -> None:
     """Launch with bindings in parameter order, where a bare handle stands for all elements in it."""
     plan = launch.builder.plan
-    arguments = list(bindings)
+    try:
+        arguments = list(bindings)
+    except TypeError:
+        raise LaunchArgumentError(
+            f"{plan.location}: bindings are a list of arguments in parameter order, not {bindings!r}"
+        ) from None
     if len(arguments) != len(plan.params):
         refuse_call(plan, tuple(arguments), {})
     for i, (param, value) in enumerate(zip(plan.params, arguments, strict=True)):

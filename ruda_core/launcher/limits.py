@@ -58,8 +58,11 @@ def check_source(plan: LaunchPlan, source: KernelSource, properties: DevicePrope
 
 def count_of(plan: LaunchPlan, count: Any) -> Triple:
     """A count's three axes. Raises LaunchArgumentError; UnsupportedFeature for an indirect one."""
-    if isinstance(count, RudaCount):
-        return count.x, count.y, count.z
+    if type(count) is RudaCount:
+        x, y, z = count.x, count.y, count.z
+        if type(x) is type(y) is type(z) is int:
+            return x, y, z
+        count = x, y, z
     if isinstance(count, Handle | RudaTensor):
         raise UnsupportedFeature(
             f"{plan.location}: a count in device memory needs the feature indirect, which this device lacks",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ruda_core.checks import checked_int
 from ruda_core.errors import LaunchArgumentError, ServerError
 
 ByteArray = np.ndarray[Any, np.dtype[np.uint8]]
@@ -85,13 +85,7 @@ class HostPool:
 
 def whole_bytes(nbytes: Any) -> int:
     """A number of bytes as an int; raises ServerError for what is none."""
-    try:
-        count = operator.index(nbytes)
-    except TypeError:
-        count = -1
-    if count < 0:
-        raise ServerError(f"a size is a whole number of bytes from 0, not {nbytes!r}")
-    return count
+    return checked_int(nbytes, "a size in bytes")
 
 
 def host_view(data: Any) -> memoryview:

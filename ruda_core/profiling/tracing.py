@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from typing import Protocol
 
+from ruda_core.blocks import block
+from ruda_core.checks import checked_path
 from ruda_core.errors import ConfigError
 from ruda_core.profiling.export import chrome_trace
 from ruda_core.profiling.recorder import Recorder
@@ -23,7 +24,7 @@ class Traceable(Protocol):
         """Stop recording."""
 
 
-@contextmanager
+@block
 def trace(path: str | PathLike[str], client: Traceable) -> Iterator[Recorder]:
     """Record every launch and transfer of the client's device and write a Chrome trace to `path`.
 
@@ -31,6 +32,9 @@ def trace(path: str | PathLike[str], client: Traceable) -> Iterator[Recorder]:
     waited for; leaving waits for those that are still running. The file is written even if the
     block raises. Raises ConfigError, before anything is recorded, for a path that cannot be written.
     """
+    if not hasattr(client, "begin_trace"):
+        raise ConfigError(f"trace takes a path and the client whose device it watches, not {client!r}")
+    path = checked_path(path, "the file of a trace", error=ConfigError)
     try:
         open(path, "w", encoding="utf-8").close()
     except OSError as error:

@@ -56,7 +56,10 @@ class Captures:
         if nodes is None:
             self._nodes.pop(stream, None)
         elif stream in self._nodes:
-            raise ServerError(f"{stream!r} of {self._server.device} is being captured already")
+            raise ServerError(
+                f"{stream!r} of {self._server.device} is being captured already: leave that block first, or record on "
+                f"another stream, inside `with ruda.stream(StreamId.new()):`"
+            )
         else:
             self._nodes[stream] = nodes
         self.active = bool(self._nodes)
@@ -98,12 +101,13 @@ class Graph(InProcess):
         self._stream = stream
         self._nodes = nodes
         self._blocks: list[Block] = []
-        self._simple = False
+        self._closed = self._simple = False
         self._native: Callable[[], None] | None = None
         self._recorded = False
 
     def close(self) -> None:
-        """End the recording."""
+        """End the recording; without it the block raised, and the graph is not whole."""
+        self._closed = True
         nodes, server = self._nodes, self._server
         self._blocks = list({id(block): block for node in nodes for block in node.blocks}.values())
         self._simple = not server.driver.traits.writes_overtake and not any(
@@ -121,6 +125,10 @@ class Graph(InProcess):
         server, stream = self._server, self._stream
         if server.captures.active:
             server.captures.refuse(stream, "replay")
+        if not self._closed:
+            raise ServerError(
+                f"this graph of {len(self)} launches on {server.device} is not whole, its block raised: record it again"
+            )
         queue = server.queue_of(stream)
         if self._simple and queue.table is queue.base and self._at_home(queue):
             return

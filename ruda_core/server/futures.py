@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
-from ruda_core.checks import InProcess
+from ruda_core.checks import InProcess, checked_number
 from ruda_core.driver import Pending
 from ruda_core.errors import DeviceLost, ServerUnhealthy
 from ruda_core.server.failures import Failures
@@ -75,6 +76,7 @@ class Future(InProcess, Generic[T]):
         if not self._settled:
             self._server.check()
             if timeout is not None:
+                checked_number(timeout, "timeout", least=-math.inf, most=math.inf, error=ValueError)
                 self._poll(timeout)
             self._settle()
         if self._error is not None:

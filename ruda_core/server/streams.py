@@ -54,7 +54,7 @@ def current_stream() -> StreamId:
 
 def checked_stream(value: object) -> StreamId:
     """`value`, if it names a stream; raises ServerError otherwise."""
-    if isinstance(value, StreamId):
+    if isinstance(value, StreamId) and value > 0:
         return value
     raise ServerError(f"a stream is named by a StreamId, such as StreamId.new(), not by {value!r}")
 

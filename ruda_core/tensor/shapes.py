@@ -25,8 +25,12 @@ def shape_of(shape: int | Iterable[int]) -> tuple[int, ...]:
 
 
 def flattened(items: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
-    first = items[0] if len(items) == 1 else items
-    return (int(first),) if isinstance(first, int | np.integer) else tuple(int(i) for i in first)  # type: ignore[arg-type]  # ints, or one sequence of them
+    """The ints that were given, one by one or in a sequence. Raises TypeError, as NumPy does, for others."""
+    given: Any = items[0] if len(items) == 1 else items
+    try:
+        return tuple(operator.index(item) for item in (given if isinstance(given, Iterable) else (given,)))
+    except TypeError:
+        raise TypeError(f"ints are needed here, or one tuple of them, not {given!r}") from None
 
 
 def resolved(shape: Sequence[int | Sequence[int]], size: int) -> tuple[int, ...]:

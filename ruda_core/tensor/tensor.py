@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ruda_core.capabilities import Device
-from ruda_core.checks import InProcess
+from ruda_core.checks import InProcess, checked_client, checked_ints
 from ruda_core.conversions import conversion
 from ruda_core.dtypes import ValueType, VecType, vec
-from ruda_core.errors import InvalidHandle, LaunchArgumentError, ServerError
+from ruda_core.errors import DeviceMismatch, InvalidHandle, LaunchArgumentError, ServerError
 from ruda_core.memory import Handle, contiguous_strides, is_contiguous, span_of
 from ruda_core.tensor.elements import alignment_of, element, element_type, placed, scalar_type, unit_of
 from ruda_core.tensor.shapes import expanded, flattened, index_of, resolved, shape_of
@@ -59,14 +59,16 @@ class RudaTensor(InProcess):
     ) -> None:
         """`offset` is the first element's place in the handle, in elements: not 0 under negative strides.
 
-        Raises InvalidHandle for a layout that leaves the handle, or storage that is not aligned to it.
+        Raises InvalidHandle for a layout that leaves the handle, or storage that is not aligned to it, and
+        DeviceMismatch for a client of another device.
         """
+        self._check_owner(handle, client)
         self.handle = handle
-        self.shape = tuple(shape)
-        self.strides = tuple(strides)
+        self.shape = checked_ints(shape, "the shape of a tensor", error=InvalidHandle)
+        self.strides = checked_ints(strides, "the strides of a tensor", error=InvalidHandle)
         self.dtype: ValueType = element_type(dtype)
         self.client = client
-        self.offset = offset
+        self.offset = checked_ints((offset,), "the offset of a tensor", error=InvalidHandle)[0]
         self.size: int = prod(self.shape)
         low, high = self._checked_span()
         self._block = handle.block
@@ -76,6 +78,15 @@ class RudaTensor(InProcess):
         """Larger than any index that a kernel forms from it."""
         self._array: ValueType | None = self.dtype if is_contiguous(self.shape, self.strides) else None
         """The element type, if it can be an `Array` argument."""
+
+    @staticmethod
+    def _check_owner(handle: Any, client: Any) -> None:
+        if not isinstance(handle, Handle):
+            raise InvalidHandle(f"a tensor lies in a Handle, not in {handle!r}: write client.tensor(array)")
+        if handle.block.server is not checked_client(client, "a tensor").server:
+            raise DeviceMismatch(
+                f"a tensor over storage of {handle.device} takes a client of that, not {client!r}"
+            )
 
     def _checked_span(self) -> tuple[int, int]:
         if len(self.shape) != len(self.strides) or any(extent < 0 for extent in self.shape):
@@ -99,7 +110,7 @@ class RudaTensor(InProcess):
         """A contiguous tensor with undefined contents."""
         extents = shape_of(shape)
         kind = element_type(dtype)
-        handle = client.empty(prod(extents) * kind.itemsize)
+        handle = checked_client(client, "RudaTensor.empty").empty(prod(extents) * kind.itemsize)
         return RudaTensor(handle, extents, contiguous_strides(extents), kind, client)
 
     # Facts -------------------------------------------------------------------------------------
@@ -169,6 +180,12 @@ class RudaTensor(InProcess):
             else:
                 first += index_of(item, extent, axis - 1) * stride
         return self._view(first, shape, strides)
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError(
+            "a tensor's elements are not assigned: write tensor[...].fill(value), or tensor[...].copy_from(other), "
+            "which change the elements of a view"
+        )
 
     def _view(self, first: int, shape: Sequence[int], strides: Sequence[int]) -> RudaTensor:
         """The view whose first element is `first` elements after this tensor's own, on a trimmed handle."""
@@ -255,6 +272,8 @@ class RudaTensor(InProcess):
 
     def item(self) -> Any:
         """The only element, as a Python number; raises ValueError unless there is exactly one."""
+        if self.size * self.dtype.lanes != 1:
+            raise ValueError(f"item() gives the only element, {self!r} has {self.size}: write tensor.numpy()")
         return self.numpy().item()
 
     def tolist(self) -> Any:
@@ -286,9 +305,7 @@ class RudaTensor(InProcess):
 
     def to(self, client: ComputeClient) -> RudaTensor:
         """This tensor if it is on that client's device, else a copy there."""
-        if not hasattr(client, "server"):
-            raise ServerError(f"tensor.to takes the client of the other device, not {client!r}")
-        if client.server is self.client.server:
+        if checked_client(client, "tensor.to").server is self.client.server:
             return self
         packed = self.contiguous()
         handle = packed.client.to_client(packed._elements(), client)
