@@ -8,6 +8,7 @@ import operator
 import os
 import sys
 from collections.abc import Callable, Iterable
+from numbers import Real
 from typing import Any, ClassVar, NoReturn
 
 from ruda_core.errors import ServerError
@@ -33,14 +34,15 @@ def checked_number(
     most: float = sys.float_info.max,
     error: type[Exception] = ServerError,
 ) -> float:
-    """An int or float from `least`, or with `above` greater than that, to `most`; a bool and NaN are none."""
-    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    """A real number from `least`, or with `above` greater than that, to `most`; a bool and NaN are none."""
+    numeric = isinstance(value, Real) and not isinstance(value, bool)
     if numeric and (value > above if above is not None else value >= least) and value <= most:
         found: float = value
         return found
     bounds = [f"above {above:g}"] if above is not None else [f"from {least:g}"] if least > -math.inf else []
     bounds += [f"to {most:g}"] if most < sys.float_info.max else []
-    raise error(f"{what} is a number {' '.join(bounds)}".rstrip() + f", not {value!r}")
+    kind = "a finite number" if most == sys.float_info.max else "a number"
+    raise error(f"{what} is {kind} {' '.join(bounds)}".rstrip() + f", not {value!r}")
 
 
 def checked_ints(values: object, what: str, *, error: type[Exception] = ServerError) -> tuple[int, ...]:

@@ -258,7 +258,7 @@ class Kernel:
     def _show(self, launch: Callable[..., None]) -> None:
         if self._captures:  # found meanwhile: they are part of every look-up
             return
-        launch.__doc__ = Kernel.launch.__doc__
+        launch.__doc__, launch.__qualname__ = Kernel.launch.__doc__, f"{self.name}.launch"
         self.launch = launch  # type: ignore[method-assign]  # that is the point
 
     def _plan(

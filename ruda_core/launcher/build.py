@@ -20,6 +20,9 @@ from ruda_core.server import Diverted, current_or_none, current_stream
 from ruda_core.tensor import ArrayArg, RudaTensor
 from ruda_core.tracebacks import USERS, shortened
 
+_CALLED = {"launch": ".launch", "call": ".prepare(...)"}
+"""How users got at a generated function: what Python's errors about missing arguments call it."""
+
 
 class Launcher(Protocol):
     """`launch(client, count, /, *args, **kwargs)`, a generated function."""
@@ -99,7 +102,7 @@ class Builder:
         scope = {self.writer.p + key: value for key, value in names.items()}
         exec(compile(text, f"<launcher of {self.plan.kernel}>", "exec"), scope)
         function = scope[name]
-        function.__qualname__ = self.plan.kernel
+        function.__qualname__ = self.plan.kernel + _CALLED.get(name, "")
         function.__doc__ = text
         return function
 

@@ -1,7 +1,7 @@
 """The text of launchers: small functions that check and pack exactly one kernel's parameters.
 
-Users pass arguments by name, so that the parameters keep their names; everything else in a
-generated function begins with a prefix that no parameter of the kernel begins with.
+Users pass arguments by name, so that the parameters keep their names, and Python's errors show those of `client`,
+`count` and `dim`; everything else in a generated function begins with a prefix that no parameter of the kernel begins with.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ class Writer:
         self.plan = plan
         self.params = plan.params
         self.arrays = [p.name for p in plan.arrays]
-        self.p = _free_prefix([p.name for p in plan.params])
+        names = [p.name for p in plan.params]
+        self.p = _free_prefix(names)
+        self.client, self.counted, self.dim = (_free(name, names) for name in ("client", "count", "dim"))
+        """What calls give by position, under the names that Python's own errors about missing ones show."""
         self._limits = properties.max_workgroup_count
         self._most = INDEX32 // plan.dim.units
 
@@ -70,10 +73,10 @@ class Writer:
         """The count's axes, and whether they are within the ordinary limits; one axis is the usual case."""
         r = self.p
         mx, my, mz = self._limits
-        yield f"if {r}type({r}count) is {r}int:"
-        yield f" {r}x = {r}count; {r}y = {r}z = 1; {r}fits = 0 < {r}count <= {min(mx, self._most)}"
+        yield f"if {r}type({self.counted}) is {r}int:"
+        yield f" {r}x = {self.counted}; {r}y = {r}z = 1; {r}fits = 0 < {self.counted} <= {min(mx, self._most)}"
         yield "else:"
-        yield f" {r}x, {r}y, {r}z = {r}count_of({r}count)"
+        yield f" {r}x, {r}y, {r}z = {r}count_of({self.counted})"
         yield (
             f" {r}fits = 0 < {r}x <= {mx} and 0 < {r}y <= {my} and 0 < {r}z <= {mz} "
             f"and {r}x * {r}y * {r}z <= {self._most}"
@@ -82,7 +85,7 @@ class Writer:
     def queue(self, direct: bool) -> Iterator[str]:
         """The caller's stream and its queue."""
         r = self.p
-        yield f"{r}sid = {r}client._pin or {r}current() or {r}current_stream()"
+        yield f"{r}sid = {self.client}._pin or {r}current() or {r}current_stream()"
         if direct:
             yield f"try: {r}q = {r}streams[{r}sid]"
             yield f"except {r}KeyError: {r}q = {r}server.queue_of({r}sid)"
@@ -224,7 +227,7 @@ class Writer:
         body.append(f" {r}tail = {r}beyond({r}x, {r}y, {r}z, {arrays})")
         body.append(f" if {r}tail is None: return")
         body.append(f"{r}tail({r}sid, {r}q, {r}x, {r}y, {r}z, {names})")
-        return _function(f"launch({r}client, {r}count, /, {self.parameters()}*{r}extra)", body)
+        return _function(f"launch({self.client}, {self.counted}, /, {self.parameters()}*{r}extra)", body)
 
     def tail(self, source: KernelSource, *, direct: bool, overtake: bool) -> str:
         """`tail(stream, queue, x, y, z, *arguments)`: no checks, one variant."""
@@ -239,33 +242,35 @@ class Writer:
         r = self.p
         names = "".join(f"{p.name}, " for p in self.params)
         body = [f"if {r}extra: {r}too_many({r}extra)", *self.checks(), *self.count(), *self.blocks()]
-        generic = f"{r}generic({r}client, {r}count, {names})"
+        generic = f"{r}generic({r}client, {self.counted}, {names})"
         body.append(f"if not ({self.ordinary()} and {self.holds(facts)}):")
         body.append(f" return {generic}")
         body += self.enqueue(source, direct=direct, overtake=overtake, otherwise=generic)
-        return _function(f"call({r}self, {r}count, /, {self.parameters()}*{r}extra)", body)
+        return _function(f"call({r}self, {self.counted}, /, {self.parameters()}*{r}extra)", body)
 
     def home(self, source: KernelSource, facts: Any, *, direct: bool, overtake: bool) -> str:
         """`launch(client, count, dim, *arguments)`: one server, dim and variant at once; anything else goes to
         `elsewhere`, which takes the same, or to `generic`."""
         r = self.p
         names = "".join(f"{p.name}, " for p in self.params)
-        generic = f"{r}generic({r}client, {r}count, {names})"
+        generic = f"{r}generic({self.client}, {self.counted}, {names})"
         unusual = [f"{self.params[-1].name} is {r}missing"] if self.params else []
         body = [
             f"if {' or '.join([*unusual, f'{r}extra', f'{r}named'])}:",
             f" {r}given = [{r}a for {r}a in ({names}) if {r}a is not {r}missing]",
-            f" return {r}elsewhere({r}client, {r}count, {r}dim, *{r}given, *{r}extra, **{r}named)",
-            f"try: {r}other = {r}dim != {r}home or {r}client.server is not {r}server",
+            f" return {r}elsewhere({self.client}, {self.counted}, {self.dim}, *{r}given, *{r}extra, **{r}named)",
+            f"try: {r}other = {self.dim} != {r}home or {self.client}.server is not {r}server",
             f"except {r}NoMatch: {r}other = True",
-            f"if {r}other: return {r}elsewhere({r}client, {r}count, {r}dim, {names})",
+            f"if {r}other: return {r}elsewhere({self.client}, {self.counted}, {self.dim}, {names})",
         ]
         inner = [*self.checks(), *self.count(), *self.queue(direct), *self.blocks()]
         inner += [f"if not ({self.ordinary()} and {self.holds(facts)}):", f" return {generic}"]
         inner += self.enqueue(source, direct=direct, overtake=overtake, otherwise=generic)
         body += ["try:", *(f" {line}" for line in inner)]
         body.append(f"except {r}USERS as {r}error: raise {r}shortened({r}error) from {r}error.__cause__")
-        head = f"launch({r}client, {r}count, {r}dim, {self.parameters()}/, *{r}extra, **{r}named)"
+        head = (
+            f"launch({self.client}, {self.counted}, {self.dim}, {self.parameters()}/, *{r}extra, **{r}named)"
+        )
         return _function(head, body)
 
 
@@ -276,6 +281,13 @@ def _function(head: str, body: Lines) -> str:
 def _free_prefix(names: Lines) -> str:
     prefixes = (f"r{number or ''}_" for number in itertools.count())
     return next(p for p in prefixes if not any(name.startswith(p) for name in names))
+
+
+def _free(name: str, names: Lines) -> str:
+    """The name, with underscores after it if parameters of the kernel are called so."""
+    while name in names:
+        name += "_"
+    return name
 
 
 def array_names(source: KernelSource) -> tuple[str, ...]:

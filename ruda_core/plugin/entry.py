@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from ruda_core.capabilities import Device
 from ruda_core.errors import ConfigError
@@ -57,10 +57,19 @@ class BackendEntry:
             raise ConfigError(f"{self.name!r} cannot name a backend: lower-case letters, digits, - and _")
         for field in ("probe", "driver", "dialect", "runtime", "server"):
             path = getattr(self, field)
-            if path is not None and not (isinstance(path, str) and _PATH.fullmatch(path)):
+            if (path is not None or field == "probe") and not (
+                isinstance(path, str) and _PATH.fullmatch(path)
+            ):
                 raise ConfigError(f"backend {self.name!r}: {field} is 'package.module:object', not {path!r}")
         if self.driver is None and self.runtime is None:
             raise ConfigError(f"backend {self.name!r} names neither a driver nor a runtime")
+        if not isinstance(self.priority, int):
+            raise ConfigError(f"backend {self.name!r}: priority is an int, not {self.priority!r}")
+        for field, words in (("standing", get_args(Standing)), ("forkable", get_args(Forkable))):
+            if getattr(self, field) not in words:
+                raise ConfigError(
+                    f"backend {self.name!r}: {field} is {' or '.join(map(repr, words))}, not {getattr(self, field)!r}"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ruda_core.checks import checked_list
 from ruda_core.dtypes import u8
 from ruda_core.errors import LaunchArgumentError, RudaError, TuneError
 from ruda_core.tensor import ArrayArg, RudaTensor, TensorArg
+from ruda_core.tune.environment import checked_owner
 from ruda_core.tune.measure import Candidate
 from ruda_core.tune.stack import StackTuner, enable_stack_autotune, stack_autotuner
 
@@ -44,6 +46,7 @@ class TunedKernel:
 
     def best(self, client: ComputeClient, units: Any, /, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
         """The configuration for these arguments, measured if it is not known yet."""
+        checked_owner(client, LaunchArgumentError)
         chosen_here = sorted(name for name in kwargs if any(name in config for config in self.configs))
         if chosen_here:
             raise LaunchArgumentError(
@@ -153,14 +156,20 @@ def autotune(
     A configuration gives `dim` and compile-time parameters. `key` names scalars (by value) and
     tensors (by shape). Raises TuneError without configurations.
     """
-    if not configs or not all(isinstance(config, Mapping) for config in configs):
-        raise TuneError("autotune takes one configuration or more, each a dict such as {'dim': 64}")
+    given = checked_list(configs, "configs", error=TuneError)
+    if not given or not all(isinstance(c, Mapping) and all(isinstance(n, str) for n in c) for c in given):
+        raise TuneError(
+            f"autotune takes one configuration or more, each a dict such as {{'dim': 64}}, not {configs!r}"
+        )
+    names = checked_list(key, "key", error=TuneError)
+    if not all(isinstance(name, str) for name in names):
+        raise TuneError(f"key is a list of parameters' names, such as ['n'], not {key!r}")
 
     def over(kernel: Any) -> TunedKernel:
         if not hasattr(kernel, "launch_over"):
             raise TuneError(
                 f"autotune goes over @ruda.kernel, not over {kernel!r}: write it in the line above"
             )
-        return TunedKernel(kernel, configs, key)
+        return TunedKernel(kernel, given, names)
 
     return over

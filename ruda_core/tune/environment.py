@@ -10,6 +10,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ruda_core.errors import RudaError, TuneError
+
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
 
@@ -52,12 +54,19 @@ _tags = _Tags()
 _known: dict[tuple[str, str], RuntimeEnvironment] = {}
 
 
+def checked_owner(client: object, error: type[RudaError] = TuneError) -> None:
+    """Raise `error` for what is no client."""
+    if not hasattr(client, "properties_fingerprint"):
+        raise error(f"tuning is for the device of a client, such as ruda.client(), not {client!r}")
+
+
 def runtime_environment(client: ComputeClient) -> RuntimeEnvironment:
     """The environment of a client's device; the same object for the rest of the process.
 
     `RUDA_AUTOTUNE_DRIVER_TAG`, `_BUILD_TAG` and `_CONTEXT_TAG` are read before the first use and
     never after: set them where something counts that ruda cannot see, such as a library's build.
     """
+    checked_owner(client)
     device = (str(client.device), client.properties_fingerprint())
     known = _known.get(device)
     return known if known is not None else _known.setdefault(device, _made(client))

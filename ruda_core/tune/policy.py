@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
+from ruda_core.checks import checked_int, checked_number
 from ruda_core.errors import ConfigError
 
 
@@ -48,7 +50,10 @@ class StackPolicy:
     def __post_init__(self) -> None:
         if not isinstance(self.mode, StackMode):
             raise ConfigError(f"mode is tune.Explore, tune.CacheOnly or tune.Disabled, not {self.mode!r}")
-        if self.samples < 3 or self.warmups < 0 or self.max_candidates < 1:
-            raise ConfigError("a policy takes 3 samples or more, 0 warmups or more and 1 candidate or more")
-        if self.threshold < 1.0 or self.max_spread <= 0.0:
-            raise ConfigError("threshold is at least 1 and max_spread above 0")
+        for name, least in (("samples", 3), ("warmups", 0), ("max_candidates", 1)):
+            checked_int(getattr(self, name), name, least=least, error=ConfigError)
+        for name, from_ in (("threshold", 1.0), ("relative_tolerance", 0.0), ("absolute_tolerance", 0.0)):
+            checked_number(getattr(self, name), name, least=from_, error=ConfigError)
+        for name in ("budget_seconds", "max_age_seconds"):  # infinity: without end
+            checked_number(getattr(self, name), name, most=math.inf, error=ConfigError)
+        checked_number(self.max_spread, "max_spread", above=0.0, most=math.inf, error=ConfigError)

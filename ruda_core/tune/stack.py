@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ruda_core.errors import RudaError, TuneError
-from ruda_core.tune.environment import RuntimeEnvironment, runtime_environment
+from ruda_core.checks import checked_list, checked_number, checked_path
+from ruda_core.errors import ConfigError, RudaError, TuneError
+from ruda_core.tune.environment import RuntimeEnvironment, checked_owner, runtime_environment
 from ruda_core.tune.measure import Candidate, Comparison, compare, judged, results_of
 from ruda_core.tune.policy import Disabled, Explore, StackPolicy
 from ruda_core.tune.records import Record, Records, record_key
@@ -56,8 +57,15 @@ class StackTuner:
         self, policy: StackPolicy | None = None, cache_directory: str | os.PathLike[str] | None = None
     ) -> None:
         """Records go to `cache_directory` (made private to the user); None keeps them in this process."""
+        if not isinstance(policy, StackPolicy | None):
+            raise ConfigError(f"the policy of a tuner is a tune.StackPolicy(...), not {policy!r}")
         self.policy = policy if policy is not None else StackPolicy()
-        self._records = Records(Path(cache_directory) if cache_directory is not None else None)
+        place = (
+            None
+            if cache_directory is None
+            else checked_path(cache_directory, "cache_directory", error=ConfigError)
+        )
+        self._records = Records(Path(place) if place is not None else None)
         self._lock = threading.Lock()
         self._exploring: set[str] = set()
         self._counts = {"hits": 0, "explored": 0, "fallbacks": 0, "rejected": 0}
@@ -71,6 +79,7 @@ class StackTuner:
         Others must give the reference's results before they are timed. Raises TuneError without
         candidates, with two of one name, or when the reference itself fails.
         """
+        _check_candidates(operation, candidates)
         by_name = {candidate.name: candidate for candidate in candidates}
         if not candidates or len(by_name) != len(candidates):
             raise TuneError(
@@ -155,9 +164,18 @@ class StackTuner:
 
         The policy judges it: the winner, or else the reference, is what `select` gives from now on.
         """
-        if winner not in candidates or len(reference_seconds) != len(seconds) or len(seconds) < 3:
+        _check_operation(operation)
+        names = checked_list(candidates, "candidates", error=TuneError)
+        times = [
+            [
+                checked_number(s, "a time in seconds", error=TuneError)
+                for s in checked_list(given, what, error=TuneError)
+            ]
+            for given, what in ((reference_seconds, "reference_seconds"), (seconds, "seconds"))
+        ]
+        if winner not in names or len(times[0]) != len(times[1]) or len(times[1]) < 3:
             raise TuneError(
-                f"{operation}: a comparison names one of {list(candidates)} and has 3 pairs of times or more"
+                f"{operation}: a comparison names one of {names} and has 3 pairs of times or more"
             )
         verdict = judged(winner, reference_seconds, seconds, self.policy)
         environment = runtime_environment(client)
@@ -174,6 +192,10 @@ class StackTuner:
     ) -> int:
         """Forget the record of one operation and key on a client's device, or everything; gives how many."""
         with self._lock:
+            if client is not None:
+                checked_owner(client)
+            if operation is not None:
+                _check_operation(operation)
             if client is None or operation is None:
                 return self._records.clear()
             return int(self._records.forget(record_key(runtime_environment(client), operation, repr(key))))
@@ -187,6 +209,19 @@ class StackTuner:
         """The latest explorations, oldest first."""
         with self._lock:
             return list(self._reports)
+
+
+def _check_operation(operation: object) -> None:
+    if not isinstance(operation, str):
+        raise TuneError(f"an operation is named by a text, not by {operation!r}")
+
+
+def _check_candidates(operation: object, candidates: object) -> None:
+    """Raise TuneError for what is no list of candidates with functions to run."""
+    _check_operation(operation)
+    for candidate in checked_list(candidates, f"{operation}: what select takes", error=TuneError):
+        if not isinstance(candidate, Candidate) or not callable(candidate.run):
+            raise TuneError(f"{operation}: a candidate is tune.Candidate(name, function), not {candidate!r}")
 
 
 _current: list[StackTuner] = []

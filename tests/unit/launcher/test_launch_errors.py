@@ -127,3 +127,45 @@ def test_arguments_that_do_not_bind(case: str, before: int) -> None:
     call, message = UNBOUND[case]
     with pytest.raises(ruda.LaunchArgumentError, match=rf"test_launch_errors.py:\d+\): .*{message}"):
         call(client, x)
+
+
+@ruda.kernel
+def own_names(client: Array[f32], count: f32, dim: i32):
+    client[dim] = count
+
+
+@pytest.mark.parametrize("launches", [0, 1, 3], ids=["new", "known", "at home"])
+def test_what_is_missing_has_the_names_that_users_know(launches: int) -> None:
+    client = ruda.client("reference")
+    x = client.zeros(4, np.float32)
+    for _ in range(launches):
+        good.launch(client, 1, 4, x, 1)
+    for given, missing in (
+        ((), "'client', 'count', and 'dim'"),
+        ((client,), "'count' and 'dim'"),
+        ((client, 1), "'dim'"),
+    ):
+        with pytest.raises(TypeError, match=f"launch.*missing.* {missing}$"):
+            good.launch(*given)
+
+
+def test_a_prepared_launch_names_what_it_misses() -> None:
+    client = ruda.client("reference")
+    x = client.zeros(4, np.float32)
+    prepared = good.prepare(client, 4, x, 1)
+    with pytest.raises(TypeError, match=r"good\.prepare.* missing .*'count'$"):
+        prepared()
+    with pytest.raises(TypeError, match=r"good\.prepare.* 'm'$"):
+        prepared(1, x, m=1)
+    for arguments in ((1, x), (1, x, 1, 1)):
+        with pytest.raises(ruda.LaunchArgumentError, match="good .*(parameter n|3 arguments for 2)"):
+            prepared(*arguments)
+
+
+def test_parameters_may_be_called_as_what_a_launch_takes_by_position() -> None:
+    client = ruda.client("reference")
+    x = client.zeros(4, np.float32)
+    for place in range(3):
+        own_names.launch(client, 1, 1, client=x, count=2.0, dim=place)
+    own_names.prepare(client, 1, x, 1.0, 0)(1, client=x, dim=3, count=4.0)
+    assert x.tolist() == [2, 2, 2, 4]

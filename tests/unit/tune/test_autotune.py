@@ -146,3 +146,9 @@ def test_a_candidate_that_fails_in_python_is_rejected(client):
     tuner = StackTuner()
     assert tuner.select(client, "op", 1, [good, bad]) is good
     assert "ZeroDivisionError" in tuner.reports()[0].comparisons[0].reason
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "cpu", []], ids=repr)
+def test_what_is_no_client_is_refused_as_the_kernel_refuses_it(wrong):
+    with pytest.raises(LaunchArgumentError, match="client"):
+        more.launch_over(wrong, 8, None)

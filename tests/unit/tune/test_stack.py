@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -318,3 +319,62 @@ def test_importing_it_scans_no_metadata() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(StackPolicy)])
+def test_a_policy_takes_numbers_of_its_kind(name: str) -> None:
+    least = {"samples": 2, "max_candidates": 0, "threshold": 0.99, "max_spread": 0}.get(name, -1)
+    for value in (None, "9", True, [], math.nan, least, object()):
+        with pytest.raises(ConfigError, match=name):
+            StackPolicy(**{name: value})  # type: ignore[arg-type]
+    endless = name in ("budget_seconds", "max_age_seconds", "max_spread")
+    if endless:
+        assert getattr(StackPolicy(**{name: math.inf}), name) == math.inf  # type: ignore[arg-type]
+        return
+    with pytest.raises(ConfigError, match=name):
+        StackPolicy(**{name: math.inf})  # type: ignore[arg-type]
+
+
+NO_CANDIDATES = (None, 3, "ab", [3], [None], [Candidate("a", None)])  # type: ignore[arg-type]
+
+
+def test_what_is_no_client_operation_or_candidate_is_named() -> None:
+    clock: Any = Clock()
+    tuner, ways = StackTuner(), [Candidate("a", list), Candidate("b", list)]
+    for wrong in (None, 3, "cpu", []):
+        with pytest.raises(TuneError, match="client"):
+            tuner.select(wrong, "op", 1, ways)  # type: ignore[arg-type]
+        with pytest.raises(TuneError, match="client"):
+            runtime_environment(wrong)  # type: ignore[arg-type]
+    for operation in (None, 3, []):
+        with pytest.raises(TuneError, match="operation"):
+            tuner.select(clock, operation, 1, ways)  # type: ignore[arg-type]
+    for candidates in NO_CANDIDATES:
+        with pytest.raises(TuneError, match="op: "):
+            tuner.select(clock, "op", 1, candidates)  # type: ignore[arg-type]
+    with pytest.raises(TuneError, match="client"):
+        tuner.invalidate(3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="StackPolicy"):
+        StackTuner(3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="cache_directory"):
+        StackTuner(None, 3)  # type: ignore[arg-type]
+    assert tuner.stats().explored == 0
+
+
+@pytest.mark.parametrize("times", [None, 3, "abc", [None] * 3, ["1"] * 3, [-1.0] * 3, [math.nan] * 3])
+def test_times_measured_elsewhere_are_numbers(times: Any) -> None:
+    clock, tuner = Clock(), StackTuner()
+    for other in ("reference_seconds", "seconds"):
+        given: Any = {"reference_seconds": [1.0] * 3, "seconds": [1.0] * 3, other: times}
+        with pytest.raises(TuneError, match="seconds"):
+            tuner.record_comparison(clock, "op", 1, ["a", "b"], winner="b", **given)  # type: ignore[arg-type]
+    assert tuner.reports() == []
+
+
+def test_configurations_and_keys_are_lists() -> None:
+    for configs in (None, 3, "dim", [3], [{3: 4}]):
+        with pytest.raises(TuneError, match="config"):
+            autotune(configs=configs)  # type: ignore[arg-type]
+    for key in (None, 3, "n", [3]):
+        with pytest.raises(TuneError, match="key"):
+            autotune(configs=[{"dim": 8}], key=key)  # type: ignore[arg-type]
