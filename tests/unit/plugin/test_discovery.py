@@ -288,7 +288,19 @@ def ruda_kernel_compiled({arguments}):
     assert [sys.modules[m].seen for m in modules] == [[()], [0.5], [("k", "d")]]
 
 
-@pytest.mark.parametrize("wrong", [{"name": "Acme"}, {"name": ""}, {"probe": "probe"}, {"driver": None}])
+WRONG = [
+    {"name": "Acme"},
+    {"name": ""},
+    {"probe": "probe"},
+    {"probe": None},
+    {"driver": None},
+    {"priority": "high"},
+    {"standing": "first"},
+    {"forkable": "never"},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_an_entry_that_cannot_be_one_is_refused(wrong: dict[str, Any]) -> None:
     arguments: dict[str, Any] = {"name": "acme", "api_version": 1, "probe": "a:b", "driver": "a:C", **wrong}
     with pytest.raises(ConfigError):
