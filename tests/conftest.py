@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -80,3 +82,32 @@ def script(tmp_path: Path) -> Any:
     from support import Script
 
     return Script(tmp_path)
+
+
+_PLACES = 3
+"""Files that are shown for one reason."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
+    """What was skipped and why, by reason, before the failures: these are what a run has to end with."""
+    if "s" in terminalreporter.reportchars:
+        terminalreporter.reportchars = terminalreporter.reportchars.replace("s", "")
+        skips = terminalreporter.stats.get("skipped", [])
+        if skips:
+            _show_skips(terminalreporter, [report.longrepr for report in skips])
+    return (yield)
+
+
+def _show_skips(reporter: Any, skips: list[tuple[str, int, str]]) -> None:
+    reasons = Counter(reason.removeprefix("Skipped: ") for _, _, reason in skips)
+    files = defaultdict(set)
+    for file, _, reason in skips:
+        files[reason.removeprefix("Skipped: ")].add(os.path.relpath(file, reporter.startpath))
+    reporter.write_sep("=", f"{len(skips)} skipped, for {len(reasons)} reasons", yellow=True)
+    for reason, count in reasons.most_common():
+        reporter.write(f"SKIPPED [{count}] ", yellow=True)
+        reporter.write_line(reason)
+        named = sorted(files[reason])
+        more = f" and {len(named) - _PLACES} more files" if len(named) > _PLACES else ""
+        reporter.write_line(f"    in {', '.join(named[:_PLACES])}{more}")
