@@ -45,10 +45,10 @@ def checked_number(
     raise error(f"{what} is {kind} {' '.join(bounds)}".rstrip() + f", not {value!r}")
 
 
-def checked_ints(values: object, what: str, *, error: type[Exception] = ServerError) -> tuple[int, ...]:
+def checked_ints(values: Any, what: str, *, error: type[Exception] = ServerError) -> tuple[int, ...]:
     """Several ints."""
     try:
-        return tuple(operator.index(item) for item in values)  # type: ignore[attr-defined]  # any object
+        return tuple(map(operator.index, values))
     except TypeError:
         raise error(f"{what} is a tuple of ints, not {values!r}") from None
 

@@ -68,7 +68,9 @@ class RudaTensor(InProcess):
         self.strides = checked_ints(strides, "the strides of a tensor", error=InvalidHandle)
         self.dtype: ValueType = element_type(dtype)
         self.client = client
-        self.offset = checked_ints((offset,), "the offset of a tensor", error=InvalidHandle)[0]
+        if type(offset) is not int:
+            (offset,) = checked_ints((offset,), "the offset of a tensor", error=InvalidHandle)
+        self.offset = offset
         self.size: int = prod(self.shape)
         low, high = self._checked_span()
         self._block = handle.block
@@ -83,7 +85,9 @@ class RudaTensor(InProcess):
     def _check_owner(handle: Any, client: Any) -> None:
         if not isinstance(handle, Handle):
             raise InvalidHandle(f"a tensor lies in a Handle, not in {handle!r}: write client.tensor(array)")
-        if handle.block.server is not checked_client(client, "a tensor").server:
+        owner: Any = handle.block.server
+        if owner is not getattr(client, "server", None):
+            checked_client(client, "a tensor")
             raise DeviceMismatch(
                 f"a tensor over storage of {handle.device} takes a client of that, not {client!r}"
             )
