@@ -43,7 +43,7 @@ def faults(
         )
     for name, at in (("lose_device_at", lose_device_at), ("out_of_memory_at", out_of_memory_at)):
         if at is not None:
-            checked_int(at, name, least=1, error=ruda.ConfigError)
+            checked_int(at, f"{name} (the first operation is number 1)", least=1, error=ruda.ConfigError)
     replaced = [_losing(server, _Countdown(lose_device_at)), _starving(server, _Countdown(out_of_memory_at))]
     _make_launchers_again(server)
     try:
