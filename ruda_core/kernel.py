@@ -8,12 +8,11 @@ captured values; nothing, for most kernels). A miss lowers the function and buil
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
-from ruda_core.artifact import Mode, RudaDim, VariantFacts
+from ruda_core.artifact import Mode, RudaCount, RudaDim, VariantFacts
 from ruda_core.compiled import CompiledKernel, Variants, compiler_of, planned, server_of
 from ruda_core.errors import CompileError, LaunchArgumentError, RudaError
 from ruda_core.frontend.captures import Capture, capture_key
@@ -28,6 +27,7 @@ from ruda_core.launcher import (
     misfit,
     prepare_launch,
 )
+from ruda_core.launcher.dims import dim_of, suitable_dim
 from ruda_core.recall import Request, digest_of, outline
 from ruda_core.settings import BoundsCheckMode, in_use
 from ruda_core.specialise import Specialisation, Specialiser
@@ -135,11 +135,9 @@ class Kernel:
         self, client: ComputeClient, units: Any, /, *args: Any, dim: Any = None, **kwargs: Any
     ) -> None:
         """Checked, over at least `units` units (an int, or x first), with a dim that suits the device."""
-        from ruda_core.artifact import RudaCount
-
         try:
             given = dim is not None
-            shape = _dim(self.name, dim) if given else suitable_dim(units, server_of(client).properties)
+            shape = dim_of(self.name, dim) if given else suitable_dim(units, server_of(client).properties)
             self.launch(client, RudaCount.cover(units, shape), tuple(shape), *args, **kwargs)
         except USERS as error:
             raise shortened(error) from error.__cause__
@@ -199,7 +197,7 @@ class Kernel:
     def _find(self, mode: Mode, client: ComputeClient, dim: Any, parts: tuple[Any, ...]) -> Launcher:
         specialiser = self._specialiser or self._prepare_specialiser()
         if type(dim) is not int and type(dim) is not tuple:
-            dim = tuple(_dim(self.name, dim))
+            dim = tuple(dim_of(self.name, dim))
         captured = capture_key(self._captures) if self._captures else ()
         server = server_of(client)
         key = (server, dim) if specialiser.trivial and not captured else (server, dim, parts, captured)
@@ -214,7 +212,7 @@ class Kernel:
     ) -> Launcher:
         specialiser = self._specialiser or self._prepare_specialiser()
         with _lock:
-            shape, types = _dim(self.name, dim), specialiser.specialisation(parts)
+            shape, types = dim_of(self.name, dim), specialiser.specialisation(parts)
             request = Request(self.fn, self._scope, self.name, types, shape, mode, tuple(self._flags.items()))
             captures, plan = planned(
                 client, request, lambda: self._plan(compiler_of(client), mode, shape, types)
@@ -328,36 +326,12 @@ class Kernel:
         specialiser = self._specialiser or self._prepare_specialiser()
         if arg_types:
             specialiser.check_types(arg_types)
-        _, plan = self._plan(compiler, _mode(mode), _dim(self.name, dim), specialiser.specialisation(parts))
+        _, plan = self._plan(compiler, _mode(mode), dim_of(self.name, dim), specialiser.specialisation(parts))
         return CompiledKernel(plan, plan.variant(VariantFacts()))
 
     def _own_types(self) -> tuple[ParameterType | Any, ...]:
         """The parameters' own annotations, for a kernel that says everything itself."""
         return tuple(p.default if p.has_default else p.annotation for p in self._signature().params)
-
-
-def suitable_dim(units: Any, properties: Any) -> RudaDim:
-    """A workgroup of up to 256 units, shaped to the rank of `units`."""
-    rank = len(tuple(units)) if isinstance(units, Iterable) else 1
-    wanted = {1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}.get(rank, (1, 1, 1))
-    most = properties.max_units_per_workgroup
-    x, y, z = (min(n, limit) for n, limit in zip(wanted, properties.max_workgroup_dim, strict=True))
-    while x * y * z > most:
-        x = max(1, x // 2)
-    return RudaDim(x, y, z)
-
-
-def _dim(kernel: str, dim: Any) -> RudaDim:
-    try:
-        made = RudaDim.of(dim)
-        fits = index(made.x) > 0 and index(made.y) > 0 and index(made.z) > 0
-    except (LaunchArgumentError, TypeError):
-        raise LaunchArgumentError(
-            f"{kernel}: dim is an int, a tuple of 1 to 3 ints or a RudaDim of them, not {dim!r}"
-        ) from None
-    if not fits:
-        raise LaunchArgumentError(f"{kernel}: every axis of dim is at least 1, got {tuple(made)}")
-    return made
 
 
 def _mode(mode: Mode) -> Mode:
@@ -371,5 +345,4 @@ __all__ = [
     "Kernel",
     "PreparedLaunch",
     "compiler_of",
-    "suitable_dim",
 ]

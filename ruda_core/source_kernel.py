@@ -14,6 +14,7 @@ from ruda_core.artifact import (
     BindingSpec,
     KernelSource,
     ParameterLayout,
+    RudaCount,
     RudaDim,
     ScalarParam,
     Slot,
@@ -23,7 +24,15 @@ from ruda_core.compiled import server_of
 from ruda_core.dtypes import DType
 from ruda_core.errors import LaunchArgumentError, LaunchLimitError, UnsupportedFeature
 from ruda_core.ir.types import ArrayType
-from ruda_core.launcher import Launcher, LaunchPlan, build_launcher, refuse_call
+from ruda_core.launcher import (
+    Launcher,
+    LaunchPlan,
+    PreparedLaunch,
+    build_launcher,
+    prepare_launch,
+    refuse_call,
+)
+from ruda_core.launcher.dims import dim_of, suitable_dim
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
@@ -114,7 +123,7 @@ class SourceKernel:
     def launch(self, client: ComputeClient, count: Any, dim: Any, /, *args: Any, **kwargs: Any) -> None:
         """Run `count` workgroups of `dim` units. Raises UnsupportedFeature on a device whose dialect has
         no text, LaunchArgumentError, LaunchLimitError, and BackendCompileError for text that is refused."""
-        launcher = self._launcher(client, RudaDim.of(dim))
+        launcher = self._launcher(client, dim)
         try:
             launcher(client, count, *args, **kwargs)
         except TypeError:
@@ -125,7 +134,23 @@ class SourceKernel:
 
     launch_unchecked = launch
 
-    def _launcher(self, client: ComputeClient, dim: RudaDim) -> Launcher:
+    def launch_over(
+        self, client: ComputeClient, units: Any, /, *args: Any, dim: Any = None, **kwargs: Any
+    ) -> None:
+        """Over at least `units` units (an int, or x first), with a dim that suits the device."""
+        shape = suitable_dim(units, server_of(client).properties) if dim is None else dim_of(self.name, dim)
+        self.launch(client, RudaCount.cover(units, shape), shape, *args, **kwargs)
+
+    def prepare(self, client: ComputeClient, dim: Any, /, *args: Any, **kwargs: Any) -> PreparedLaunch:
+        """A launch of arguments like these, which are checked once here; call it with `(count, *args)`."""
+        launcher, names = self._launcher(client, dim), [p.name for p in self.params]
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        if set(given) != set(names) or len(args) + len(kwargs) != len(names):
+            refuse_call(launcher.builder.plan, args, kwargs)
+        return prepare_launch(launcher, client, [given[name] for name in names])
+
+    def _launcher(self, client: ComputeClient, shape: Any) -> Launcher:
+        dim = dim_of(self.name, shape)
         launchers = self._launchers.setdefault(server_of(client), {})
         launcher = launchers.get(dim)
         if launcher is None:

@@ -48,6 +48,24 @@ def test_text_runs_where_the_device_speaks_it(client):
     np.testing.assert_array_equal(y.numpy(), expected)
 
 
+@pytest.mark.parametrize("dim", [None, 32, (8, 1, 1)], ids=repr)
+def test_text_is_launched_over_units_and_prepared(client, dim):
+    if getattr(client.runtime.dialect, "name", None) not in SOURCES:
+        pytest.skip("no text for this device's dialect")
+    x, y = client.tensor(np.arange(1000, dtype=np.float32)), client.tensor(np.ones(1000, np.float32))
+    axpy.launch_over(client, 1000, 2.0, x, y, dim=dim)
+    assert y.tolist() == [2 * i + 1 for i in range(1000)]
+    prepared = axpy.prepare(client, dim or 64, 1.0, y=y, x=x)
+    prepared(125, 3.0, x, y)
+    assert y.tolist() == [5 * i + 1 for i in range(1000)]
+    for call in (lambda: axpy.prepare(client, 64, 1.0, x), lambda: axpy.prepare(client, 64, 1.0, x, z=y)):
+        with pytest.raises(ruda.LaunchArgumentError, match="axpy"):
+            call()
+    for bad in (0, "8", (1, 2, 3, 4), None):
+        with pytest.raises(ruda.LaunchArgumentError, match="dim"):
+            axpy.launch(client, 1, bad, 1.0, x, y)
+
+
 def test_arguments_are_checked_like_those_of_any_kernel(client):
     if getattr(client.runtime.dialect, "name", None) not in SOURCES:
         pytest.skip("no text for this device's dialect")
