@@ -15,5 +15,6 @@ def ruda_backends() -> list[BackendEntry]:
             probe="ruda_wgpu.probe:probe",
             driver="ruda_wgpu.driver:WgpuDriver",
             dialect="ruda_wgpu.dialect:WGSLDialect",
+            forkable="until probed",  # NVIDIA's Vulkan driver, once asked for adapters, opens no device in children
         )
     ]
