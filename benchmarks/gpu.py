@@ -122,7 +122,7 @@ def cupy_seconds(cupy: Any, function: Callable[[Any], object], argument: Any) ->
     """Median seconds of CuPy's own, by its events."""
     for _ in range(3):
         function(argument)
-    samples = []
+    samples: list[float] = []
     for _ in range(9):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record()

@@ -106,3 +106,10 @@ def matmul(n: i32, a: Array[f32], b: Array[F4], c: Array[F4]):
             row = row0 + (ty + 16 * g) * 4 + r
             c[row * quarter + col0 + tx] = acc[g * 4 + r, 0]
             c[row * quarter + col0 + tx + 16] = acc[g * 4 + r, 1]
+
+
+@ruda.kernel
+def scale(a: f32, n: i32, x: Array[f32], y: Array[f32]):
+    i = ruda.ABSOLUTE_POS
+    if i < n:
+        y[i] = a * x[i]

@@ -9,23 +9,16 @@ import importlib
 from collections.abc import Callable
 
 import numpy as np
+from kernels import scale
 from timing import Row, limit_row, median_each, nothing, ratio_row, show
 
 import ruda_core as ruda
-from ruda_core import Array, f32, i32
 from ruda_core.artifact import KernelSource
 from ruda_core.capabilities import Device
 from ruda_core.client import ComputeClient
 from ruda_core.driver import COMPLETED, Driver, LaunchFunction, Pending, Report
 from ruda_core.reference.target import TARGET, properties
 from ruda_core.runtime import make_runtime
-
-
-@ruda.kernel
-def scale(a: f32, n: i32, x: Array[f32], y: Array[f32]):
-    i = ruda.ABSOLUTE_POS
-    if i < n:
-        y[i] = a * x[i]
 
 
 class NullDriver(Driver):
@@ -66,6 +59,9 @@ class NullDevices:
     def devices(self) -> tuple[Device, ...]:
         return (Device("null"),)
 
+    def opening(self) -> None:
+        """Any process may."""
+
 
 def yardstick() -> None:
     """A fixed piece of Python, by which one sees how fast this machine's Python is just now."""
@@ -95,7 +91,7 @@ def measure(client: ComputeClient, number: int, repeat: int = 21, peer: Peer | N
         lambda: launch(client, 16, 64, 2.0, 1024, x, y),
         lambda: prepared(16, 2.0, 1024, x, y),
     ]
-    finish = nothing
+    finish: Callable[[], object] = nothing
     if peer is not None:
         functions.append(peer[0])
         finish = peer[1]

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ruda_core as ruda
 
@@ -74,9 +75,10 @@ def run(step: Step, devices: str, limit: int) -> tuple[str, str]:
             check=False,
         )
     except subprocess.TimeoutExpired as expired:
-        output = expired.stdout or b""
-        text = output if isinstance(output, str) else output.decode(errors="replace")
-        return f"stopped after {seconds} s", text
+        output: Any = expired.stdout or b""  # bytes, also where text was asked for
+        return f"stopped after {seconds} s", output if isinstance(output, str) else output.decode(
+            errors="replace"
+        )
     return "passed" if done.returncode == 0 else f"exit {done.returncode}", done.stdout
 
 

@@ -12,7 +12,8 @@ from unittest.mock import patch
 
 import kernels
 import numpy as np
-from launch import scale, yardstick
+from kernels import scale
+from launch import yardstick
 from timing import Row, limit_row, median_each, ratio_row, show
 
 import ruda_core as ruda

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import wgpu
-from launch import scale
+from kernels import scale
 from timing import Row, median_each, ratio_row, show
 
 import ruda_core as ruda
