@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Self, cast
 
-import numpy as np
-
 from ruda_core.checks import checked_int, checked_ints, checked_list, checked_tuples
 from ruda_core.client.base import ClientBase
 from ruda_core.errors import InvalidHandle, ServerError, UnsupportedStrides
@@ -28,6 +26,9 @@ from ruda_core.tensor import CopyDescriptor, RudaTensor, TensorLayout, element_t
 
 if TYPE_CHECKING:
     from ruda_core.client import ComputeClient
+
+_PIECE = 1 << 16
+"""Bytes that the host writes of what is filled; the device copies them."""
 
 
 class ClientTransfers(ClientBase):
@@ -196,6 +197,14 @@ class ClientTransfers(ClientBase):
         self._own(target)
         self.server.copy(self._stream(), source, target)
 
+    def fill(self, handle: Handle, pattern: bytes) -> None:
+        """Repeat the bytes of `pattern` over the handle; the last time may be cut short."""
+        self._own(handle)
+        if not isinstance(pattern, bytes | bytearray | memoryview) or not len(pattern):
+            raise ServerError(f"fill repeats some bytes, such as np.float32(1.5).tobytes(), not {pattern!r}")
+        repeats = max(1, min(_PIECE, handle.size_in_use) // len(pattern))
+        self.server.fill(self._stream(), handle, memoryview(bytes(pattern) * repeats))
+
     def to_client(self, handle: Handle, client: Self) -> Handle:
         """A copy of the handle's bytes on another client's device."""
         self._own(handle)
@@ -233,7 +242,7 @@ class ClientTransfers(ClientBase):
         """A tensor of zeros."""
         extents, kind = shape_of(shape), element_type(dtype)
         handle = self.empty(prod(extents) * kind.itemsize)  # first, so that what is too big says so
-        self.write(handle, np.zeros(handle.size, np.uint8))
+        self.fill(handle, bytes(1))
         return RudaTensor(handle, extents, contiguous_strides(extents), kind, self._whole())
 
 

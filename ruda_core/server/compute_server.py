@@ -24,6 +24,9 @@ from ruda_core.server.streams import StreamId
 
 T = TypeVar("T")
 
+_MOST_COPIED = 1 << 24
+"""Bytes that `fill` copies at once: what it copies from stays in a device's second cache."""
+
 Grid = tuple[int, int, int]
 
 
@@ -89,6 +92,20 @@ class ComputeServer(InProcess, ABC):
     def copy(self, stream: StreamId, source: Handle, target: Handle) -> None:
         """Copy `source` to the start of `target`; through the host unless the server knows better."""
         self.write(stream, target, self.read(stream, [source])[0].data)
+
+    def fill(self, stream: StreamId, target: Handle, piece: memoryview) -> None:
+        """Repeat `piece`, flat bytes, over the target: what is there already is copied on the device, twice as much
+        each time."""
+        total, step = target.size_in_use, piece.nbytes
+        whole = total - total % step
+        if whole < total:
+            self.write(stream, target.slice(whole, total), piece[: total - whole])
+        self.write(stream, target, piece[: min(step, whole)])
+        done = step
+        while done < whole:
+            size = min(done, whole - done, max(step, _MOST_COPIED))
+            self.copy(stream, target.slice(0, size), target.slice(done, done + size))
+            done += size
 
     @abstractmethod
     def memory_usage(self) -> MemoryUsage:

@@ -318,8 +318,11 @@ class RudaTensor(InProcess):
     def fill(self, value: object) -> None:
         """Set every element to `value`, a number that the dtype holds. Of a tensor that is not contiguous, what lies
         between the elements is read and written back: nothing else may write there meanwhile."""
-        value = element(self.dtype.scalar, value)
-        self._store(np.full(self._host_shape(), value, self.dtype.numpy))
+        one = np.array(element(self.dtype.scalar, value), self.dtype.numpy)
+        if self.is_contiguous():
+            self.client.fill(self._elements(), one.tobytes())
+        else:
+            self._store(one)
 
     def copy_from(self, other: RudaTensor) -> None:
         """Overwrite with the elements of a tensor of the same shape and dtype; on the device where both are contiguous.
