@@ -104,7 +104,7 @@ def _show_skips(reporter: Any, skips: list[tuple[str, int, str]]) -> None:
     files = defaultdict(set)
     for file, _, reason in skips:
         files[reason.removeprefix("Skipped: ")].add(os.path.relpath(file, reporter.startpath))
-    reporter.write_sep("=", f"{len(skips)} skipped, for {len(reasons)} reasons", yellow=True)
+    reporter.write_sep("=", f"{len(skips)} skipped, by reason", yellow=True)
     for reason, count in reasons.most_common():
         reporter.write(f"SKIPPED [{count}] ", yellow=True)
         reporter.write_line(reason)
