@@ -63,7 +63,8 @@ class CLikeRenderer(CLikeSpelling):
             with self._where(s.check):
                 value = self.atomic_call(s.op, s.array, index, args)
                 if s.symbol is None:
-                    self.w.line(f"{value};")
+                    if not value.isidentifier():  # a name alone does nothing, and is no statement in WGSL
+                        self.w.line(f"{value};")
                 else:
                     self.let(s.symbol, value)
             return
